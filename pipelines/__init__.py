@@ -1,0 +1,1 @@
+"""Pipeline graphs, profiles, submission and the `hat` command line."""

@@ -1,0 +1,1 @@
+"""Library of Harness-Aware Training: everything that runs without Kubeflow."""

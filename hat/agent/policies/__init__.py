@@ -1,0 +1,1 @@
+"""Policies that play episodes with a model."""

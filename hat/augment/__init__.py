@@ -1,0 +1,1 @@
+"""Harness-State Augmentation: transforms, codec, sampling and verification."""

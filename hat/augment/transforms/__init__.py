@@ -1,0 +1,1 @@
+"""Task-preserving transforms of a harness, one family a class."""

@@ -1,0 +1,1 @@
+"""What an agent works on: tools, tasks with checkable gold, scorers."""

@@ -1,0 +1,1 @@
+"""A typed, frozen harness: parse, digest, render."""

@@ -1,0 +1,80 @@
+"""A harness as the model sees it: the system prompt, the tools for the chat template, a loaded skill."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from xml.sax.saxutils import escape
+
+from jinja2 import StrictUndefined, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from hat.errors import BadInput
+from hat.harness.model import Document, Harness, Layout
+
+_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+
+
+def render_system_prompt(harness: Harness, session: Mapping[str, str | int]) -> str:
+    """The prompt blocks in order, in the harness's layout, with session values filled in.
+
+    Raises:
+        BadInput: a template names a session value that is not there, or reaches outside the sandbox.
+    """
+    documents = []
+    for block in harness.blocks:
+        items = block.document.items
+        if block.kind == "skills":
+            listed = tuple(f"`{skill.name}`: {skill.description}" for skill in harness.skills)
+            items = items + listed
+        filled = tuple(_fill(item, session, f"{harness.name}@{harness.version} block {block.id}") for item in items)
+        documents.append(Document(block.document.title, filled))
+    return render_documents(documents, harness.layout)
+
+
+def render_tools(harness: Harness) -> list[dict[str, Any]]:
+    """The tools in the function format that chat templates take as ``tools=``."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema},
+        }
+        for tool in harness.tools
+    ]
+
+
+def render_skill(harness: Harness, skill_name: str) -> str:
+    """What loading a skill returns."""
+    return render_documents([harness.skill(skill_name).body], harness.layout)
+
+
+def render_documents(documents: list[Document], layout: Layout) -> str:
+    """Several documents in one layout; every layout shows the same titles and items in the same order."""
+    if layout == "json":
+        return json.dumps({document.title: list(document.items) for document in documents}, ensure_ascii=False)
+    return "\n".join(_LAYOUTS[layout](document) for document in documents)
+
+
+def _markdown(document: Document) -> str:
+    return "\n".join([f"# {document.title}", *(f"- {item}" for item in document.items)])
+
+
+def _plain(document: Document) -> str:
+    return "\n".join([f"{document.title}:", *document.items])
+
+
+def _xml(document: Document) -> str:
+    items = "".join(f"<item>{escape(item)}</item>" for item in document.items)
+    title = escape(document.title, {'"': "&quot;"})
+    return f'<section title="{title}">{items}</section>'
+
+
+_LAYOUTS = {"markdown": _markdown, "plain": _plain, "xml": _xml}
+
+
+def _fill(text: str, session: Mapping[str, str | int], where: str) -> str:
+    if "{" not in text:
+        return text
+    try:
+        return _ENVIRONMENT.from_string(text).render(**session)
+    except TemplateError as error:
+        raise BadInput(f"template cannot be filled: {error}", where=where) from error

@@ -1,0 +1,1 @@
+"""Canonical trajectories: record, presentation, generation, validation."""

@@ -1,0 +1,1 @@
+"""The simulated live-commerce room: a synthetic catalogue, its tools, tasks with checkable gold, and scorers."""

@@ -1,0 +1,65 @@
+"""New names for symbols: synonyms by lemma, case styles, and opaque names, from the vocabulary of one split."""
+
+import random
+import re
+from collections.abc import Callable, Sequence
+
+from hat.augment.banks import bank
+
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+LEGAL_NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
+
+_OPAQUE = {"train": ("fn", "t", "a"), "dev": ("op", "k"), "test": ("x", "z")}
+
+
+def words_of(name: str) -> list[str]:
+    """``get_product-info`` and ``getProductInfo`` both as get, product, info."""
+    return [word.lower() for word in _WORDS.findall(name)]
+
+
+def snake(words: Sequence[str]) -> str:
+    return "_".join(words)
+
+
+def kebab(words: Sequence[str]) -> str:
+    return "-".join(words)
+
+
+def camel(words: Sequence[str]) -> str:
+    return words[0] + "".join(word.capitalize() for word in words[1:])
+
+
+def pascal(words: Sequence[str]) -> str:
+    return "".join(word.capitalize() for word in words)
+
+
+Style = Callable[[Sequence[str]], str]
+TOOL_STYLES: tuple[Style, ...] = (snake, snake, camel, kebab, pascal)
+ARGUMENT_STYLES: tuple[Style, ...] = (snake, snake, camel)
+SKILL_STYLES: tuple[Style, ...] = (kebab,)
+
+
+def rename(name: str, *, split: str, style: Style, opaque: bool, taken: set[str], rng: random.Random) -> str:
+    """A new name for ``name`` that is legal and in no way ``taken``; it is added to ``taken``.
+
+    Words without a synonym in the bank make the name opaque rather than half old.
+    """
+    words = words_of(name)
+    vocabulary = bank("vocabulary")
+    if not opaque and all(word in vocabulary for word in words):
+        for _ in range(8):
+            chosen = [rng.choice(vocabulary[word][split]) for word in words]
+            candidate = style([part for word in chosen for part in word.split("-")])
+            if _free(candidate, taken):
+                taken.add(candidate)
+                return candidate
+    while True:
+        prefix = rng.choice(_OPAQUE[split])
+        candidate = style([prefix, f"{rng.randrange(10, 100)}"])
+        if _free(candidate, taken):
+            taken.add(candidate)
+            return candidate
+
+
+def _free(candidate: str, taken: set[str]) -> bool:
+    return candidate not in taken and LEGAL_NAME.match(candidate) is not None

@@ -24,7 +24,7 @@ _WRITER = "hat-writer"
 
 
 class S3Store(ObjectStore):
-    """Keys lie below the address's prefix; an etag is S3's ETag; credentials are found as boto3 finds them."""
+    """Keys lie below the address's prefix; etags are S3's own; credentials are found as boto3 finds them."""
 
     def __init__(self, address: S3Address) -> None:
         self.address = address

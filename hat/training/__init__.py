@@ -1,0 +1,1 @@
+"""Training: SFT, on-policy distillation, reinforcement learning, and what they share."""

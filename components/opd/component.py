@@ -1,0 +1,29 @@
+"""The `opd` step as a Kubeflow component."""
+
+from kfp import dsl
+
+from components.images import TRAIN
+
+
+@dsl.component(base_image=TRAIN, install_kfp_package=False)
+def opd(
+    config: dsl.Input[dsl.Artifact],
+    subject: dsl.Input[dsl.Artifact],
+    model_in: dsl.Input[dsl.Model],
+    trajectories: dsl.Input[dsl.Dataset],
+    model: dsl.Output[dsl.Model],
+    metrics: dsl.Output[dsl.Artifact],
+) -> None:
+    """General on-policy distillation, which gives back general ability."""
+    from hat.steps.journal import run_step
+
+    run_step(
+        "hat.steps.opd",
+        inputs={
+            "config": config.path,
+            "subject": subject.path,
+            "model_in": model_in.path,
+            "trajectories_dir": trajectories.path,
+        },
+        outputs={"model_out": model.path, "metrics_out": metrics.path},
+    )

@@ -1,0 +1,1 @@
+"""What a run is: its name, its settings, its progress and its record."""

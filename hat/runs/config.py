@@ -1,0 +1,126 @@
+"""The settings of one run: a section for each stage, checked before any work starts."""
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hat.errors import BadInput
+from hat.files import read_json, write_json_atomic
+
+
+class RunConfig(BaseModel):
+    """What `config.json` holds. Every section has defaults that are the vetted setting."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: int = 1
+    """Version of this document's layout."""
+    profile: str = ""
+    """Name of the profile that the settings come from."""
+    code_version: str = ""
+    """SHA-256 of the package sources and constraints: part of every cache key."""
+    domain: str = ""
+    """What the agent works on; empty: the harness says."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of everything random in the run."""
+
+    @staticmethod
+    def read(path: str | Path) -> "RunConfig":
+        """Read `config.json`.
+
+        Raises:
+            BadInput: absent, malformed, or a key that no stage knows.
+        """
+        return parse_config(read_json(Path(path)), where=str(path))
+
+    def write(self, path: str | Path) -> None:
+        """Write `config.json`."""
+        write_json_atomic(Path(path), self.model_dump(mode="json"))
+
+
+IDENTITY = ("schema_version", "profile", "code_version", "domain")
+"""Keys that a run sets itself and that `--set` must not touch."""
+
+
+def parse_config(values: Any, *, where: str) -> RunConfig:
+    """Check settings against every stage's model.
+
+    Raises:
+        BadInput: naming each wrong key and, for an unknown one, the nearest that exists.
+    """
+    try:
+        return RunConfig.model_validate(values)
+    except ValidationError as error:
+        problems = "; ".join(
+            _problem(detail["loc"], detail["type"], detail["msg"]) for detail in error.errors()
+        )
+        raise BadInput(problems, where=where, mend="`hat compile --help` says where profiles are.") from error
+
+
+def parse_overrides(settings: list[str]) -> dict[str, Any]:
+    """Turn ``section.field=value`` texts into {dotted key: value}; a value is JSON when it parses, else text.
+
+    Raises:
+        BadInput: no `=`, or a value that Kubeflow would expand.
+    """
+    overrides = {}
+    for setting in settings:
+        key, separator, text = setting.partition("=")
+        if not separator or not key.strip():
+            raise BadInput(
+                f"{setting!r} is not key=value", where="--set", mend="Write --set section.field=value."
+            )
+        if "{{$" in text:
+            raise BadInput("a value may not contain '{{$': Kubeflow expands it", where=f"--set {key}")
+        try:
+            overrides[key.strip()] = json.loads(text)
+        except json.JSONDecodeError:
+            overrides[key.strip()] = text
+    return overrides
+
+
+def apply_overrides(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with each dotted key replaced.
+
+    Raises:
+        BadInput: an unknown key, naming the nearest one that exists.
+    """
+    known = set(known_keys())
+    merged = json.loads(json.dumps(values))
+    for key, value in overrides.items():
+        if key not in known:
+            raise BadInput(f"unknown setting {key!r}", where="--set", mend=_nearest(key, known))
+        *sections, field = key.split(".")
+        target = merged
+        for section in sections:
+            target = target.setdefault(section, {})
+        target[field] = value
+    return merged
+
+
+def known_keys() -> list[str]:
+    """Every dotted key that `--set` accepts."""
+    return [key for key in _keys(RunConfig, "") if key not in IDENTITY]
+
+
+def _keys(model: type[BaseModel], prefix: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        yield prefix + name
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _keys(field.annotation, f"{prefix}{name}.")
+
+
+def _problem(location: tuple[int | str, ...], kind: str, message: str) -> str:
+    key = ".".join(str(part) for part in location)
+    if kind == "extra_forbidden":
+        return f"unknown setting {key!r} ({_nearest(key, set(known_keys()))})"
+    return f"{key}: {message}"
+
+
+def _nearest(key: str, known: set[str]) -> str:
+    matches = difflib.get_close_matches(key, sorted(known), n=1, cutoff=0.5)
+    return f"Did you mean {matches[0]!r}?" if matches else f"Known: {', '.join(sorted(known))}."

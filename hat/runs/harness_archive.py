@@ -1,0 +1,111 @@
+"""Publishing a harness version to the store, so that steps never need the registry's Git repository."""
+
+import io
+import json
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hat.errors import BadInput, EnvironmentFailure
+from hat.harness.digest import folder_files
+from hat.harness.load import load_harness, read_text
+from hat.harness.model import Harness
+from hat.harness.registry import Registry
+from hat.storage import NotFound, Store
+
+MAX_ARCHIVE_BYTES = 64 << 20
+POLICY_PATTERN = "gate*.yaml"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What `harnesses/<name>/<version>/published.json` says: the newest files of a version and its policies."""
+
+    digest: str
+    policies: dict[str, str]
+    """Gate policy file name to its text."""
+
+
+def publish_harness(store: Store, registry: Registry, name: str, version: str | None) -> Harness:
+    """Put a version's files and its harness's gate policies in the store.
+
+    The archive is named by the digest and never replaced; `published.json` points to the newest, since a
+    version that is not merged yet may still change.
+
+    Raises:
+        BadInput: unknown name or version, or malformed files.
+    """
+    harness = registry.load(name, version)
+    folder = registry.folder(name, harness.version)
+    key = _archive_key(name, harness.version, harness.digest)
+    if not store.exists(key):
+        store.put(key, _archive(folder))
+    policies = {path.name: read_text(path) for path in sorted((registry.root / name).glob(POLICY_PATTERN))}
+    document = {"schema_version": 1, "digest": harness.digest, "policies": policies}
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    store.put(_pointer_key(name, harness.version), text.encode("utf-8"))
+    return harness
+
+
+def published(store: Store, name: str, version: str) -> Published:
+    """The newest published files of a version.
+
+    Raises:
+        BadInput: the version was never published to this store.
+    """
+    try:
+        document: dict[str, Any] = json.loads(store.get(_pointer_key(name, version)))
+    except NotFound as error:
+        raise BadInput(
+            f"{name}@{version} is not in the store",
+            where=store.url,
+            mend="`hat run` and `hat submit` publish it from the registry.",
+        ) from error
+    return Published(document["digest"], document["policies"])
+
+
+def fetch_harness(store: Store, name: str, version: str, digest: str, folder: Path) -> Harness:
+    """Unpack a published harness into ``folder`` (empty) and load it.
+
+    Raises:
+        BadInput: it is not in the store.
+        EnvironmentFailure: the archive does not hold what its digest says.
+    """
+    key = _archive_key(name, version, digest)
+    where = f"{store.url} {key}"
+    try:
+        data = store.get(key)
+    except NotFound as error:
+        raise BadInput(f"the harness {name}@{version} is not in the store", where=where) from error
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            if sum(member.size for member in archive.getmembers()) > MAX_ARCHIVE_BYTES:
+                raise EnvironmentFailure(f"unpacks to more than {MAX_ARCHIVE_BYTES} bytes", where=where)
+            archive.extractall(folder, filter="data")
+        harness = load_harness(folder)
+    except (tarfile.TarError, BadInput) as error:
+        raise EnvironmentFailure(f"damaged harness archive: {error}", where=where) from error
+    if harness.digest != digest:
+        raise EnvironmentFailure("the archive's files have another digest", where=where)
+    return harness
+
+
+def _archive(folder: Path) -> bytes:
+    """A tar of the folder whose bytes depend on names and contents only."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path in folder_files(folder):
+            data = path.read_bytes()
+            member = tarfile.TarInfo(path.relative_to(folder).as_posix())
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def _archive_key(name: str, version: str, digest: str) -> str:
+    return f"harnesses/{name}/{version}/{digest}.tar"
+
+
+def _pointer_key(name: str, version: str) -> str:
+    return f"harnesses/{name}/{version}/published.json"

@@ -1,0 +1,1 @@
+"""The pipeline's steps as plain functions over paths: what a Kubeflow component calls."""

@@ -1,0 +1,49 @@
+"""The pipeline's steps in order, and what each one's result depends on besides its input files."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class StepContract:
+    """One step: what of `config.json` and `subject.json` it reads, and whether another run may reuse it."""
+
+    name: str
+    sections: tuple[str, ...] = ()
+    subject_fields: tuple[str, ...] = ()
+    reusable: bool = True
+    trains: bool = False
+
+
+ALWAYS_SECTIONS = ("code_version", "domain", "seed")
+ALWAYS_SUBJECT_FIELDS = ("harness", "version", "harness_digest")
+
+STEPS = (
+    StepContract("resolve", reusable=False),
+    StepContract(
+        "screen",
+        ("evaluate", "latency", "gate"),
+        ("base", "production", "production_version", "gate_policy", "plan", "mode"),
+        reusable=False,
+    ),
+    StepContract("augment", ("augment", "generate"), trains=True),
+    StepContract("generate", ("augment", "generate"), trains=True),
+    StepContract("validate", ("validate",), trains=True),
+    StepContract("sft", ("sft", "augment"), ("base",), trains=True),
+    StepContract("opd", ("opd", "augment"), ("base",), trains=True),
+    StepContract("rl", ("rl", "augment"), ("base",), trains=True),
+    StepContract("export", ("export",), ("base",), trains=True),
+    StepContract(
+        "evaluate", ("evaluate", "augment"), ("base", "production", "production_version"), trains=True
+    ),
+    StepContract("latency", ("latency",), reusable=False, trains=True),
+    StepContract("decide", ("gate",), ("gate_policy", "production"), reusable=False, trains=True),
+    StepContract("promote", (), ("production", "production_version", "environment"), reusable=False),
+    StepContract("finalize", reusable=False),
+)
+
+_BY_NAME = {step.name: step for step in STEPS}
+
+
+def contract(name: str) -> StepContract:
+    """The contract of one step; a step that is not in the table depends on its files alone."""
+    return _BY_NAME.get(name, StepContract(name))

@@ -9,7 +9,17 @@ from hat.domains.base import Fact
 from hat.domains.live_shop.catalogue import Catalogue, Product
 from hat.errors import BadInput
 
-TOOL_INTENTS = ("price", "detail", "price_by_name", "showing_price", "stock", "coupon", "shipping", "returns", "compare")
+TOOL_INTENTS = (
+    "price",
+    "detail",
+    "price_by_name",
+    "showing_price",
+    "stock",
+    "coupon",
+    "shipping",
+    "returns",
+    "compare",
+)
 ROOM_INTENTS = ("ends_at", "host")
 DECLINE_INTENTS = ("off_topic", "missing_link")
 INTENTS: tuple[str, ...] = (*TOOL_INTENTS, *ROOM_INTENTS, *DECLINE_INTENTS)
@@ -130,5 +140,7 @@ def _product(catalogue: Catalogue, link_id: int) -> Product:
 def _by_name(catalogue: Catalogue, name: str) -> Product:
     product = catalogue.find(name)
     if product is None:
-        raise BadInput(f"no product called {name!r}", where="live_shop task", mend="Use a name of the catalogue.")
+        raise BadInput(
+            f"no product called {name!r}", where="live_shop task", mend="Use a name of the catalogue."
+        )
     return product

@@ -71,7 +71,9 @@ def coupon_info(product: Product) -> dict[str, Any]:
 
 def canonical_operation(operation: str, arguments: Mapping[str, Any]) -> str:
     """One text for calls that ask the same: keys sorted, the case and outer spaces of text ignored."""
-    same = {key: value.strip().casefold() if isinstance(value, str) else value for key, value in arguments.items()}
+    same = {
+        key: value.strip().casefold() if isinstance(value, str) else value for key, value in arguments.items()
+    }
     return f"{operation} {json.dumps(same, sort_keys=True, ensure_ascii=False)}"
 
 

@@ -144,12 +144,18 @@ def _slots(catalogue: Catalogue, split: Split, intent: str, draw: random.Random)
     asked = intent
     if intent == "missing_link":
         asked = draw.choice(("price", "detail", "stock", "coupon", "shipping", "returns"))
-        slots = {"link": draw.randint(FIRST_MISSING_LINK, LAST_MISSING_LINK), "asked": asked}
+        slots = {"link": draw.choice(_missing_links(split)), "asked": asked}
     if asked == "detail":
         slots["attribute"] = draw.choice(ASKED_DETAILS[product.category])
     if asked == "shipping":
         slots["region"] = draw.choice(catalogue.regions[split])
     return slots
+
+
+def _missing_links(split: Split) -> list[int]:
+    """Link ids outside the catalogue, divided among the splits by remainder."""
+    remainders = {"train": (2, 3, 4), "dev": (1,), "test": (0,)}[split]
+    return [link for link in range(FIRST_MISSING_LINK, LAST_MISSING_LINK + 1) if link % 5 in remainders]
 
 
 def _question(split: Split, intent: str, slots: Mapping[str, Any], draw: random.Random) -> str:

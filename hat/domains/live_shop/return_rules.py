@@ -1,0 +1,45 @@
+"""Reads the return rule from the text of a skill, so that the expert follows the harness and not its memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hat.domains.live_shop.vocabulary import CATEGORIES
+
+FINAL_SALE = "final sale"
+_SUBJECT = re.compile(rf"\b({'|'.join(CATEGORIES)}|cosmetics|clothes|final[ -]sale)\b", re.I)
+_SAME = {"clothes": "clothing", "cosmetics": "beauty", "final-sale": FINAL_SALE}
+_DAYS = re.compile(r"([0-9]+)[\s-]*days?", re.I)
+_NEVER = re.compile(r"\bno returns?\b|\bnot\b|\bcannot\b|\bcan't\b|\bnever\b|\bnon-?returnable\b", re.I)
+
+
+def read_return_rules(items: Sequence[str]) -> dict[str, int | None]:
+    """Days to return by category and by "final sale"; None where nothing can be returned.
+
+    A statement is cut at full stops and semicolons; each names its subjects and either days or a refusal.
+    """
+    rules: dict[str, int | None] = {}
+    for item in items:
+        for statement in re.split(r"[.;\n]", item):
+            subjects = [_SAME.get(name.casefold(), name.casefold()) for name in _SUBJECT.findall(statement)]
+            days = _DAYS.findall(statement)
+            if not subjects or not (days or _NEVER.search(statement)):
+                continue
+            if len(days) == len(subjects):
+                rules.update({subject: int(count) for subject, count in zip(subjects, days, strict=True)})
+            else:
+                rules.update(dict.fromkeys(subjects, int(days[0]) if days else None))
+    return rules
+
+
+def days_to_return(rules: Mapping[str, int | None], product: Mapping[str, Any]) -> int | None:
+    """Days for a product as `product_info` gives it, or None where it cannot be returned.
+
+    Raises:
+        KeyError: the rules do not speak of the product's category.
+    """
+    if product["final_sale"] and FINAL_SALE in rules:
+        return rules[FINAL_SALE]
+    return rules[product["category"]]

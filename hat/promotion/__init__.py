@@ -1,0 +1,1 @@
+"""Whether a (harness, model) pair may go into production: policy, evidence, verdict, ledger."""

@@ -1,0 +1,140 @@
+"""The evidence folder: read with every fault kept as a finding, and put together from a run's outputs."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from hat.errors import BadInput
+from hat.files import canonical_json, sha256_text, write_json_atomic
+from hat.promotion.documents import (
+    ROLES,
+    EvaluationDocument,
+    EvidenceSubject,
+    LatencyDocument,
+    Role,
+    TrainingItems,
+)
+from hat.promotion.reasons import Reason, ReasonCode
+
+SUBJECT = "subject.json"
+LATENCY = "latency.json"
+TRAINING_ITEMS = "training_items.json"
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was recorded. A document that is absent or unreadable is None; `problems` says which and why."""
+
+    subject: EvidenceSubject | None
+    evaluations: Mapping[Role, EvaluationDocument]
+    latency: LatencyDocument | None
+    training_digests: frozenset[str] | None
+    problems: tuple[Reason, ...]
+    digest: str
+    """Hex SHA-256 over the names and bytes of the documents."""
+
+
+def evaluation_file(role: Role) -> str:
+    """Where a model's evaluation is in the folder."""
+    return f"evaluation/{role}.json"
+
+
+def load_evidence(folder: Path) -> Evidence:
+    """Read an evidence folder.
+
+    Raises:
+        BadInput: no such folder. Anything wrong inside it becomes a finding, so that there is a verdict.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise BadInput("no such evidence folder", where=str(folder), mend="It holds subject.json.")
+    reader = _Reader(folder)
+    subject = reader.read(SUBJECT, EvidenceSubject)
+    evaluations: dict[Role, EvaluationDocument] = {}
+    for role in ROLES:
+        document = reader.read(evaluation_file(role), EvaluationDocument)
+        if document is not None:
+            evaluations[role] = document
+    latency = reader.read(LATENCY, LatencyDocument)
+    training = None
+    if subject is not None and subject.training_items is not None:
+        if Path(subject.training_items).name != subject.training_items:
+            reader.fault(SUBJECT, f"training_items: {subject.training_items!r} is not a name in this folder")
+        else:
+            training = reader.read(subject.training_items, TrainingItems)
+    return Evidence(
+        subject=subject,
+        evaluations=evaluations,
+        latency=latency,
+        training_digests=None if training is None else frozenset(training.task_digests),
+        problems=tuple(reader.problems),
+        digest=sha256_text(canonical_json(reader.digests)),
+    )
+
+
+def assemble_evidence(
+    folder: Path,
+    *,
+    subject: EvidenceSubject,
+    evaluations: Mapping[Role, Path],
+    latency: Path | None,
+    training_digests: frozenset[str] | None,
+) -> None:
+    """Write an evidence folder from a run's outputs; ``subject.training_items`` is set here.
+
+    Args:
+        evaluations: each model's evaluation document.
+        latency: the latency document, if it was measured.
+        training_digests: digests of all items trained on (empty: none were); None when unknown.
+    """
+    folder = Path(folder)
+    (folder / "evaluation").mkdir(parents=True, exist_ok=True)
+    for role, path in evaluations.items():
+        shutil.copyfile(path, folder / evaluation_file(role))
+    if latency is not None:
+        shutil.copyfile(latency, folder / LATENCY)
+    if training_digests is not None:
+        write_json_atomic(
+            folder / TRAINING_ITEMS, {"schema_version": 1, "task_digests": sorted(training_digests)}
+        )
+    name = None if training_digests is None else TRAINING_ITEMS
+    complete = subject.model_copy(update={"training_items": name})
+    write_json_atomic(folder / SUBJECT, complete.model_dump(mode="json"))
+
+
+class _Reader:
+    """Reads the folder's documents, keeping faults and digests."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.problems: list[Reason] = []
+        self.digests: dict[str, str] = {}
+
+    def read(self, name: str, model: type[_Model]) -> _Model | None:
+        """The document, or None when it is absent (a policy that needs it says so) or faulty."""
+        path = self.folder / name
+        if not path.exists():
+            return None
+        try:
+            text = path.read_text(encoding="utf-8")
+            self.digests[name] = sha256_text(text)
+            # json accepts NaN, which must be reported as such and not as a broken file.
+            value: Any = json.loads(text)
+            return model.model_validate(value)
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(str(part) for part in first["loc"])
+            more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+            self.fault(name, f"{key}: {first['msg']}{more}")
+        except (OSError, UnicodeDecodeError, RecursionError, json.JSONDecodeError) as error:
+            self.fault(name, f"cannot be read: {error}")
+        return None
+
+    def fault(self, name: str, message: str) -> None:
+        self.problems.append(Reason(ReasonCode.MALFORMED_EVIDENCE, name, f"{name}: {message}"))

@@ -1,0 +1,115 @@
+"""Whether evidence may be used at all: the harness and models it names, accepted equipment, no leakage."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from hat.promotion.documents import EvaluationDocument, EvidenceSubject, Role
+from hat.promotion.evidence import Evidence, evaluation_file
+from hat.promotion.policy import Policy
+from hat.promotion.reasons import Reason, ReasonCode
+
+_NAMED = 3
+"""How many offenders a message names."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The evaluations that may be used, and what was found on the way."""
+
+    usable: Mapping[Role, EvaluationDocument]
+    reasons: tuple[Reason, ...]
+
+
+def check_integrity(
+    policy: Policy, evidence: Evidence, subject: EvidenceSubject, environment: str
+) -> Checked:
+    """Check everything that is not a measurement. A document about something else is not used."""
+    reasons = []
+    if subject.environment != environment:
+        reasons.append(
+            Reason(
+                ReasonCode.ENVIRONMENT_MISMATCH,
+                "subject.environment",
+                f"the evidence is from {subject.environment!r}, the policy is for {environment!r}",
+            )
+        )
+    reasons += equipment_reasons(policy, subject.engine, subject.hardware, "subject")
+    usable: dict[Role, EvaluationDocument] = {}
+    for role, document in sorted(evidence.evaluations.items()):
+        found = list(_attribution(role, document, subject))
+        reasons += found
+        if not found:
+            usable[role] = document
+    if "candidate" not in evidence.evaluations and not _already_faulted(evidence, "candidate"):
+        reasons.append(missing(evaluation_file("candidate"), "the candidate was not evaluated"))
+    reasons += _leakage(evidence, usable)
+    return Checked(usable, tuple(reasons))
+
+
+def missing(metric: str, message: str) -> Reason:
+    """The finding that something is not there."""
+    return Reason(ReasonCode.MISSING_EVIDENCE, metric, message)
+
+
+def name_some(names: Iterable[str]) -> str:
+    """The first few of ``names``, sorted, and how many more there are."""
+    ordered = sorted(names)
+    more = f" and {len(ordered) - _NAMED} more" if len(ordered) > _NAMED else ""
+    return ", ".join(ordered[:_NAMED]) + more
+
+
+def equipment_reasons(policy: Policy, engine: str, hardware: str, metric: str) -> list[Reason]:
+    """Findings about an engine or hardware that the policy does not name."""
+    reasons = []
+    if engine not in policy.engines:
+        accepted = ", ".join(policy.engines)
+        message = f"engine {engine!r} is not accepted here (accepted: {accepted})"
+        reasons.append(Reason(ReasonCode.ENGINE_NOT_ALLOWED, f"{metric}.engine", message))
+    if hardware.casefold() not in {name.casefold() for name in policy.hardware}:
+        accepted = ", ".join(policy.hardware)
+        message = f"hardware {hardware!r} is not accepted here (accepted: {accepted})"
+        reasons.append(Reason(ReasonCode.HARDWARE_NOT_ALLOWED, f"{metric}.hardware", message))
+    return reasons
+
+
+def _attribution(role: Role, document: EvaluationDocument, subject: EvidenceSubject) -> Iterable[Reason]:
+    where = evaluation_file(role)
+    measured = (document.harness, document.version, document.harness_digest)
+    expected = (subject.harness, subject.version, subject.harness_digest)
+    if measured != expected:
+        yield Reason(
+            ReasonCode.HARNESS_MISMATCH,
+            where,
+            f"the {role} model was measured under {measured[0]}@{measured[1]} ({measured[2][:12]}), "
+            f"the subject is {expected[0]}@{expected[1]} ({expected[2][:12]})",
+        )
+    digest = getattr(subject.models, role)
+    if document.model_digest != digest:
+        stated = "no such model" if digest is None else f"model {digest[:12]}"
+        message = f"measured model {document.model_digest[:12]}, but the subject states {stated} as {role}"
+        yield Reason(ReasonCode.MODEL_MISMATCH, where, message)
+
+
+def _leakage(evidence: Evidence, usable: Mapping[Role, EvaluationDocument]) -> Iterable[Reason]:
+    if evidence.training_digests is None:
+        yield missing("leakage", "which items were trained on is not recorded, so leakage cannot be excluded")
+        return
+    evaluated = {
+        item.task_digest: f"{name} {item.id}"
+        for document in usable.values()
+        for name, suite in document.suites.items()
+        for item in suite.items
+    }
+    leaked = [evaluated[digest] for digest in evaluated.keys() & evidence.training_digests]
+    numbers = {"leaked": len(leaked), "evaluated": len(evaluated), "trained": len(evidence.training_digests)}
+    if leaked:
+        message = f"{len(leaked)} evaluated items were trained on: {name_some(leaked)}"
+        yield Reason(ReasonCode.LEAKED_ITEMS, "leakage", message, numbers)
+    else:
+        trained = len(evidence.training_digests)
+        message = f"none of {len(evaluated)} evaluated items is among {trained} trained on"
+        yield Reason(ReasonCode.MET, "leakage", message, numbers)
+
+
+def _already_faulted(evidence: Evidence, role: Role) -> bool:
+    return any(problem.metric == evaluation_file(role) for problem in evidence.problems)

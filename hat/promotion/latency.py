@@ -1,0 +1,150 @@
+"""The latency criteria: percentiles with a confidence bound, counted from the scheduled send."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from hat.evaluation.statistics import (
+    minimum_n_for_percentile,
+    percentile,
+    percentile_lower_bound,
+    percentile_upper_bound,
+)
+from hat.promotion.documents import LatencyDocument, LatencyRequest
+from hat.promotion.integrity import equipment_reasons, missing, name_some
+from hat.promotion.policy import LatencyPolicy, PercentileLimit, Policy
+from hat.promotion.reasons import Reason, ReasonCode
+
+
+def latency_reasons(policy: Policy, document: LatencyDocument | None) -> list[Reason]:
+    """A finding for every percentile, and what was excluded as warm-up.
+
+    Limits are not judged on an engine, hardware or load that the policy does not name.
+    """
+    limits = policy.latency
+    if limits is None:
+        return []
+    if document is None:
+        return [missing("latency", "latency was not measured")]
+    faults = equipment_reasons(policy, document.engine, document.hardware, "latency")
+    faults += _load(limits, document)
+    faults += _request_faults(document.requests)
+    if faults:
+        return faults
+    ordered = sorted(document.requests, key=lambda request: (request.scheduled, request.id))
+    first = ordered[: limits.warmup_requests]
+    # A warm-up excuses slowness, not a failure: errors among the first requests still count as misses.
+    excluded = [request for request in first if request.status == "ok"]
+    counted = [request for request in first if request.status != "ok"] + ordered[limits.warmup_requests :]
+    seconds = [seconds_of(request) for request in counted]
+    reasons = [_percentile(limit, seconds) for limit in limits.limits]
+    if excluded or document.warmup:
+        reasons.append(_warmup([seconds_of(request) for request in excluded], document.warmup))
+    return reasons
+
+
+def seconds_of(request: LatencyRequest) -> float:
+    """From scheduled send to complete reply; infinite when no reply came."""
+    if request.status != "ok" or request.finished is None:
+        return math.inf
+    return request.finished - request.scheduled
+
+
+def _percentile(limit: PercentileLimit, seconds: Sequence[float]) -> Reason:
+    name = f"latency.p{limit.percentile:g}"
+    fraction, allowed = limit.percentile / 100, limit.milliseconds / 1000
+    n, over = len(seconds), sum(value > allowed for value in seconds)
+    numbers: dict[str, float | int] = {"n": n, "over": over, "limit": allowed}
+    what = f"P{limit.percentile:g} at {limit.confidence:.0%}"
+    if n == 0:
+        message = f"{what} needs at least {limit.minimum_n} requests, has none after warm-up"
+        return Reason(ReasonCode.TOO_FEW_SAMPLES, name, message, {**numbers, "needed_n": limit.minimum_n})
+    estimate = percentile(seconds, fraction)
+    upper = percentile_upper_bound(seconds, fraction, limit.confidence)
+    lower = percentile_lower_bound(seconds, fraction, limit.confidence)
+    for key, value in (("estimate", estimate), ("low", lower), ("high", upper)):
+        if value is not None and math.isfinite(value):
+            numbers[key] = value
+    seen = (
+        f"{_text(estimate)}, upper bound {'unknown' if upper is None else _text(upper)} "
+        f"at {limit.confidence:.0%}, {over} of {n} requests over the limit of {allowed:g} s"
+    )
+    if upper is not None and upper <= allowed:
+        return Reason(ReasonCode.MET, name, seen, numbers)
+    if (lower is not None and lower > allowed) or (upper is not None and estimate > allowed):
+        return Reason(ReasonCode.LATENCY_ABOVE_LIMIT, name, seen, numbers)
+    needed = minimum_n_for_percentile(fraction, limit.confidence, over)
+    if upper is None:
+        message = f"{seen}; {what} needs at least {limit.minimum_n} requests with none over, has {n}"
+        if over:
+            message += f" (at least {needed} with {over} over)"
+        return Reason(ReasonCode.TOO_FEW_SAMPLES, name, message, {**numbers, "needed_n": needed})
+    message = f"{seen}; with {over} over, {what} needs at least {needed} requests"
+    return Reason(ReasonCode.NOT_PROVEN, name, message, {**numbers, "needed_n": needed})
+
+
+def _load(limits: LatencyPolicy, document: LatencyDocument) -> list[Reason]:
+    asked = _describe_load(limits.arrival, limits.concurrency, limits.rate)
+    had = _describe_load(document.arrival, document.concurrency, document.rate)
+    if limits.arrival == "closed-loop":
+        same = document.arrival == "closed-loop" and document.concurrency == limits.concurrency
+    else:
+        same = (
+            document.arrival == "poisson"
+            and document.rate is not None
+            and limits.rate is not None
+            and document.rate >= limits.rate
+        )
+    faults = []
+    if not same:
+        message = f"measured under {had}, asked for {asked}"
+        faults.append(Reason(ReasonCode.LOAD_MISMATCH, "latency.load", message))
+    if document.shared_device and not limits.shared_device:
+        message = "other work shared the device while latency was measured"
+        faults.append(Reason(ReasonCode.SHARED_DEVICE, "latency.shared_device", message))
+    return faults
+
+
+def _describe_load(arrival: str, concurrency: int | None, rate: float | None) -> str:
+    if arrival == "closed-loop":
+        return f"closed loop, {concurrency} at a time"
+    return f"Poisson arrivals, {rate} a second"
+
+
+def _request_faults(requests: Sequence[LatencyRequest]) -> Iterable[Reason]:
+    name = "latency.requests"
+    if not requests:
+        yield Reason(ReasonCode.EMPTY, name, "no request was sent")
+        return
+    counts = Counter(request.id for request in requests)
+    repeated = [request for request, count in counts.items() if count > 1]
+    if repeated:
+        yield Reason(ReasonCode.INCONSISTENT, name, f"requests recorded twice: {name_some(repeated)}")
+    endless = [request.id for request in requests if request.status == "ok" and request.finished is None]
+    if endless:
+        yield missing(name, f"requests answered without a finishing time: {name_some(endless)}")
+    answered = [request for request in requests if request.status == "ok" and request.finished is not None]
+    strange = {request.id for request in requests if not math.isfinite(request.scheduled)}
+    strange |= {request.id for request in answered if not math.isfinite(seconds_of(request))}
+    if strange:
+        yield Reason(ReasonCode.NOT_A_NUMBER, name, f"times that are not numbers: {name_some(strange)}")
+    early = [request.id for request in answered if seconds_of(request) < 0]
+    if early:
+        message = f"answered before they were scheduled: {name_some(early)}"
+        yield Reason(ReasonCode.INCONSISTENT, name, message)
+
+
+def _warmup(excluded: Sequence[float], before: Sequence[float]) -> Reason:
+    parts = []
+    if excluded:
+        times = ", ".join(_text(value) for value in excluded)
+        parts.append(f"the first {len(excluded)} requests are excluded as warm-up: {times}")
+    if before:
+        times = ", ".join(_text(value) for value in before)
+        parts.append(f"{len(before)} sent before the measurement: {times}")
+    numbers = {"excluded": len(excluded), "before": len(before)}
+    return Reason(ReasonCode.WARMUP_EXCLUDED, "latency.warmup", "; ".join(parts), numbers)
+
+
+def _text(seconds: float) -> str:
+    return f"{seconds:.2f} s" if math.isfinite(seconds) else "no answer"

@@ -1,0 +1,214 @@
+"""The gate policy: what `gate.yaml` may say, one policy an environment, read strictly."""
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from hat.errors import BadInput
+from hat.evaluation.statistics import minimum_n_for_margin, minimum_n_for_percentile, minimum_n_for_rate
+from hat.files import canonical_json, sha256_text
+from hat.promotion.strict_yaml import parse_yaml
+
+Metric = Literal[
+    "accuracy", "effectiveness", "tool_rationality", "skill_selection", "skill_load_rate", "parse_rate"
+]
+Reference = Literal["base", "production"]
+SliceKey = Literal["intent", "language", "family"]
+Points = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+Confidence = Annotated[float, Field(ge=0.5, lt=1)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AbsoluteCriterion(_Strict):
+    """A metric's one-sided Wilson lower bound must reach a bar."""
+
+    suite: str = Field(min_length=1)
+    """Evaluation suite, e.g. `live_stream_qa`."""
+    metric: Metric
+    at_least: float = Field(ge=0, lt=100, allow_inf_nan=False)
+    """The bar, in points of 100."""
+    confidence: Confidence = 0.95
+    """Confidence of the one-sided bound."""
+    minimum_n: int = Field(ge=1)
+    """Items below which nothing is proven, and a shortfall decides only when it is itself proven."""
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> Self:
+        needed = minimum_n_for_rate(self.at_least / 100, 1.0, self.confidence) or 1
+        if self.minimum_n < needed:
+            raise ValueError(
+                f"{self.at_least:g} cannot be proven with {self.minimum_n} items, all right: needs {needed}"
+            )
+        return self
+
+
+class RelativeCriterion(_Strict):
+    """The candidate may not be worse than a reference by more than a margin, paired by item."""
+
+    suite: str = Field(min_length=1)
+    metric: Metric
+    against: Reference
+    """The model compared with. Criteria against `production` do not apply while nothing is in production."""
+    margin: Points
+    """The largest acceptable loss, in points."""
+    rule: Literal["proof", "veto"]
+    """`proof`: the lower bound of the difference must be above -margin. `veto`: for samples too small to
+    prove that; an observed loss beyond the margin fails, anything less passes."""
+    confidence: Confidence = 0.95
+    minimum_n: int = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> Self:
+        needed = minimum_n_for_margin(self.margin / 100, 0, 0, 1, self.confidence)
+        if self.rule == "proof" and (needed is None or self.minimum_n < needed):
+            raise ValueError(
+                f"a margin of {self.margin:g} cannot be proven with {self.minimum_n} items that all agree: "
+                + (f"needs {needed}" if needed else "no number of items proves a margin of 0")
+            )
+        return self
+
+
+class SliceCriterion(_Strict):
+    """No slice of at least `minimum_n` items may lose more than a margin: a veto, slice by slice."""
+
+    suite: str = Field(min_length=1)
+    metric: Metric
+    by: SliceKey
+    against: Reference
+    margin: Points
+    confidence: Confidence = 0.95
+    """Confidence of the reported interval, and of a failure in a slice of fewer than `minimum_n` items."""
+    minimum_n: int = Field(ge=1)
+
+
+class PercentileLimit(_Strict):
+    """A latency percentile's upper confidence bound may not exceed a limit."""
+
+    percentile: float = Field(gt=0, lt=100)
+    milliseconds: float = Field(gt=0, allow_inf_nan=False)
+    confidence: Confidence = 0.95
+
+    @property
+    def minimum_n(self) -> int:
+        """The fewest requests that can prove it, with none over."""
+        return minimum_n_for_percentile(self.percentile / 100, self.confidence)
+
+
+class LatencyPolicy(_Strict):
+    """From the scheduled send of a question to its complete reply, on the exported model."""
+
+    arrival: Literal["closed-loop", "poisson"]
+    concurrency: int | None = Field(default=None, ge=1)
+    """Questions in flight at a time; closed loop only."""
+    rate: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Mean arrivals a second; Poisson only. Evidence under a higher rate is accepted."""
+    warmup_requests: int = Field(default=3, ge=0)
+    """So many first requests never count, slow or not: fixed beforehand, so that nobody can pick them."""
+    shared_device: bool = False
+    """Whether a device that other work shared is acceptable."""
+    limits: tuple[PercentileLimit, ...] = Field(min_length=1)
+
+    @property
+    def requests_needed(self) -> int:
+        """The fewest requests to send, warm-up included, for every limit to be provable with none over."""
+        return self.warmup_requests + max(limit.minimum_n for limit in self.limits)
+
+    @model_validator(mode="after")
+    def _load_is_stated(self) -> Self:
+        if self.arrival == "closed-loop" and (self.concurrency is None or self.rate is not None):
+            raise ValueError("closed-loop needs `concurrency` and no `rate`")
+        if self.arrival == "poisson" and (self.rate is None or self.concurrency is not None):
+            raise ValueError("poisson needs `rate` and no `concurrency`")
+        return self
+
+
+class Policy(_Strict):
+    """What one environment asks of a pair before it goes into production there."""
+
+    description: str = Field(min_length=1)
+    """What passing proves and what it does not, for whoever reads the verdict."""
+    engines: tuple[str, ...] = Field(min_length=1)
+    """Engines whose evidence counts, e.g. `transformers`, `vllm`."""
+    hardware: tuple[str, ...] = Field(min_length=1)
+    """Hardware whose evidence counts: `cpu` or an accelerator's name."""
+    absolute: tuple[AbsoluteCriterion, ...] = Field(min_length=1)
+    relative: tuple[RelativeCriterion, ...] = ()
+    slices: tuple[SliceCriterion, ...] = ()
+    reported: tuple[str, ...] = ()
+    """Suites that are reported with their interval and never decide."""
+    latency: LatencyPolicy | None = None
+    leakage: Literal["forbid"] = "forbid"
+    """No evaluation item may have been trained on; checked by the digest of each item."""
+
+    def digest(self, environment: str) -> str:
+        """Hex SHA-256 of the policy with the environment that it is for."""
+        return sha256_text(canonical_json({"environment": environment, **self.model_dump(mode="json")}))
+
+
+class GatePolicies(_Strict):
+    """A whole `gate.yaml`."""
+
+    schema_version: Literal[1]
+    environments: dict[str, Policy] = Field(min_length=1)
+    """Environment (profile name, e.g. `laptop`) to its policy."""
+
+    def policy(self, environment: str, *, where: str = "gate.yaml") -> Policy:
+        """The policy of one environment.
+
+        Raises:
+            BadInput: the file has none for it.
+        """
+        if environment not in self.environments:
+            known = ", ".join(sorted(self.environments))
+            message = f"no policy for environment {environment!r}"
+            raise BadInput(message, where=where, mend=f"It has policies for: {known}.")
+        return self.environments[environment]
+
+
+def parse_policies(text: str, *, where: str) -> GatePolicies:
+    """Read the text of a `gate.yaml`.
+
+    Raises:
+        BadInput: not YAML, or naming every wrong or unknown key at once.
+    """
+    value = parse_yaml(text, where=where)
+    if not isinstance(value, dict):
+        raise BadInput("not a mapping with `schema_version` and `environments`", where=where)
+    try:
+        return GatePolicies.model_validate(value)
+    except ValidationError as error:
+        problems = [_problem(detail["loc"], detail["type"], detail["msg"]) for detail in error.errors()]
+        mend = "docs/how-to/gate-policy.md lists the keys."
+        raise BadInput("; ".join(problems), where=where, mend=mend) from error
+
+
+def load_policies(path: Path) -> GatePolicies:
+    """Read a `gate.yaml` file.
+
+    Raises:
+        BadInput: absent, not UTF-8, not YAML, or a wrong key.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot be read as a gate policy: {error}", where=str(path)) from error
+    return parse_policies(text, where=str(path))
+
+
+def _problem(location: tuple[int | str, ...], kind: str, message: str) -> str:
+    key = ".".join(str(part) for part in location)
+    if kind != "extra_forbidden":
+        return f"{key}: {message}"
+    nearest = difflib.get_close_matches(str(location[-1]), sorted(_every_key()), n=1)
+    return f"{key}: unknown key" + (f" (did you mean {nearest[0]!r}?)" if nearest else "")
+
+
+def _every_key() -> set[str]:
+    criteria: list[type[BaseModel]] = [AbsoluteCriterion, RelativeCriterion, SliceCriterion, PercentileLimit]
+    models: list[type[BaseModel]] = [GatePolicies, Policy, LatencyPolicy, *criteria]
+    return {name for model in models for name in model.model_fields}

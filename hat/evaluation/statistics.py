@@ -49,7 +49,6 @@ def normal_quantile(confidence: float) -> float:
     return NormalDist().inv_cdf(confidence)
 
 
-
 def wilson_interval(successes: float, n: int, confidence: float = 0.95) -> Interval:
     """Two-sided Wilson score interval of a rate (Wilson, JASA 1927).
 
@@ -102,7 +101,6 @@ def _wilson(successes: float, n: int, z: float) -> Interval:
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == n else min(1.0, centre + half)
     return Interval(low, high)
-
 
 
 def mcnemar_exact(only_first: int, only_second: int) -> float:
@@ -251,7 +249,6 @@ def minimum_n_for_margin(
     return high
 
 
-
 @lru_cache(maxsize=4096)
 def binomial_cdf(successes: int, n: int, rate: float) -> float:
     """P(X <= successes) for X ~ Binomial(n, rate), summed term by term in logarithms."""
@@ -295,7 +292,7 @@ def percentile_upper_bound(values: Sequence[float], fraction: float, confidence:
 
 
 def percentile_lower_bound(values: Sequence[float], fraction: float, confidence: float) -> float | None:
-    """A lower confidence bound of a percentile: the last k with P(Binomial(n, fraction) >= k) large enough."""
+    """A lower confidence bound of a percentile: the last k with P(Binomial(n, fraction) >= k) so large."""
     n = len(values)
     for rank in range(min(n, math.ceil(fraction * n) + 1), 0, -1):
         if 1 - binomial_cdf(rank - 1, n, fraction) >= confidence:

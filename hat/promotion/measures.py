@@ -86,7 +86,9 @@ def pair(candidate: Measured, reference: Measured, role: Role, name: str) -> Pai
     order = sorted(candidate.items)
     changed = [item for item in order if _content(candidate.items[item]) != _content(reference.items[item])]
     if changed:
-        message = f"{len(changed)} items differ in task or state from the {role} model's: {name_some(changed)}"
+        message = (
+            f"{len(changed)} items differ in task or state from the {role} model's: {name_some(changed)}"
+        )
         return Reason(ReasonCode.MISMATCHED_ITEMS, name, message)
     return Pairs(
         tuple(candidate.items[item] for item in order),

@@ -1,0 +1,1 @@
+"""Scores of a model under a harness: suites, results by item, statistics."""

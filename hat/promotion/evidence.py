@@ -1,8 +1,7 @@
-"""The evidence folder: read with every fault kept as a finding, and put together from a run's outputs."""
+"""The evidence folder: read with every fault kept as a finding; and its subject, written."""
 
 import json
-import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -78,34 +77,23 @@ def load_evidence(folder: Path) -> Evidence:
     )
 
 
-def assemble_evidence(
-    folder: Path,
-    *,
-    subject: EvidenceSubject,
-    evaluations: Mapping[Role, Path],
-    latency: Path | None,
-    training_digests: frozenset[str] | None,
-) -> None:
-    """Write an evidence folder from a run's outputs; ``subject.training_items`` is set here.
+def write_subject(
+    folder: Path, subject: EvidenceSubject, training_digests: Collection[str] | None
+) -> EvidenceSubject:
+    """Write `subject.json` and the list of items trained on; returns the subject as written.
 
     Args:
-        evaluations: each model's evaluation document.
-        latency: the latency document, if it was measured.
+        subject: its ``training_items`` is set here.
         training_digests: digests of all items trained on (empty: none were); None when unknown.
     """
     folder = Path(folder)
-    (folder / "evaluation").mkdir(parents=True, exist_ok=True)
-    for role, path in evaluations.items():
-        shutil.copyfile(path, folder / evaluation_file(role))
-    if latency is not None:
-        shutil.copyfile(latency, folder / LATENCY)
     if training_digests is not None:
-        write_json_atomic(
-            folder / TRAINING_ITEMS, {"schema_version": 1, "task_digests": sorted(training_digests)}
-        )
+        listed = {"schema_version": 1, "task_digests": sorted(set(training_digests))}
+        write_json_atomic(folder / TRAINING_ITEMS, listed)
     name = None if training_digests is None else TRAINING_ITEMS
     complete = subject.model_copy(update={"training_items": name})
     write_json_atomic(folder / SUBJECT, complete.model_dump(mode="json"))
+    return complete
 
 
 class _Reader:

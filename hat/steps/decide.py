@@ -29,8 +29,8 @@ def run(*, config: str, subject: str, evidence_dir: str, verdict_out: str) -> st
     """
     RunConfig.read(config)
     about = Subject.read(subject)
-    policies = parse_policies(about.gate_policy, where=about.gate_policy_name)
-    policy = policies.policy(about.environment, where=about.gate_policy_name)
+    where = f"gate.yaml of {about.harness}"
+    policy = parse_policies(about.gate_policy, where=where).policy(about.environment, where=where)
     evidence = load_evidence(Path(evidence_dir))
     verdict = decide(policy, evidence, environment=about.environment)
     if verdict.word is Word.PASS:

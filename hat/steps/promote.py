@@ -60,7 +60,7 @@ def run(
 
 
 def _check_verdict(judged: Any, about: Subject, model: Any, *, where: str) -> None:
-    """A verdict promotes the one pair that it is about, against the one baseline that it was compared with."""
+    """A verdict promotes the one pair that it is about, against the one baseline it was compared with."""
     if not isinstance(judged, dict) or not isinstance(model, dict):
         raise BadInput("the verdict and the model must be JSON objects", where=where)
     if judged.get("verdict") != "PASS":

@@ -81,9 +81,9 @@ def understand(question: str) -> Understood:
     region = _REGION.search(question)
     if links:
         return _about_link(question, links, region.group(0) if region else "")
-    name = _NAME.search(question)
-    if name:
-        return Understood("price_by_name", name=name.group(0))
+    names = _NAME.findall(question)
+    if names:
+        return Understood("price_by_name", name=names[-1])
     if _HOST.search(question):
         return Understood("host")
     if _SHOWING.search(question) and _PRICE.search(question):

@@ -1,0 +1,271 @@
+"""Makes the evidence folders beside this file: one sound one, and each known fault applied to it.
+
+Run `python tests/data/evidence/make_evidence.py` after a change; a test holds the folders to what this makes.
+Everything is synthetic.
+"""
+
+import copy
+import hashlib
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Documents = dict[str, Any]
+"""File name in the folder to its document."""
+
+INTENTS = ("price", "stock", "shipping", "coupon", "returns")
+ITEMS = 60
+REQUESTS = 103
+CANDIDATE = "evaluation/candidate.json"
+PRODUCTION = "evaluation/production.json"
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def item(number: int, correct: int) -> dict[str, Any]:
+    return {
+        "id": f"q{number:03d}",
+        "task_digest": digest(f"task {number}")[:16],
+        "state": "original",
+        "intent": INTENTS[number * len(INTENTS) // ITEMS],
+        "language": "zh" if number % 4 == 0 else "en",
+        "correct": correct,
+    }
+
+
+def evaluation(model: str, wrong: set[int]) -> dict[str, Any]:
+    """An evaluation in which exactly the items numbered in ``wrong`` are wrong."""
+    document = {
+        "schema_version": 1,
+        "harness": "live-shop",
+        "version": "1.1.0",
+        "harness_digest": digest("harness"),
+        "model": model,
+        "model_digest": digest(model),
+        "items_digest": digest("items"),
+        "suites": {
+            "live_stream_qa": {"items": [item(number, int(number not in wrong)) for number in range(ITEMS)]}
+        },
+    }
+    summarise(document)
+    return document
+
+
+def summarise(document: dict[str, Any]) -> None:
+    """Make each suite's summary agree with its items."""
+    for suite in document["suites"].values():
+        scores = [one["correct"] for one in suite["items"] if isinstance(one["correct"], int)]
+        suite["n"] = len(suite["items"])
+        suite["accuracy"] = sum(scores) / len(scores) if scores else None
+
+
+def latency(stall: tuple[float, float] | None = None, count: int = REQUESTS) -> dict[str, Any]:
+    """Open-loop load, ten requests a second; a server that answers in 0.1 to 0.2 s except during a stall."""
+    generator = random.Random(7)
+    clock, requests = 0.0, []
+    for number in range(count):
+        clock += generator.expovariate(10)
+        started = clock
+        if stall is not None and stall[0] <= clock < stall[0] + stall[1]:
+            started = stall[0] + stall[1]
+        requests.append(
+            {
+                "id": f"r{number:03d}",
+                "scheduled": round(clock, 4),
+                "started": round(started, 4),
+                "first_token": round(started + 0.05, 4),
+                "finished": round(started + generator.uniform(0.1, 0.2), 4),
+                "status": "ok",
+                "output_tokens": 30,
+            }
+        )
+    return {
+        "schema_version": 1,
+        "engine": "vllm",
+        "hardware": "NVIDIA H20",
+        "cores": 16,
+        "concurrency": None,
+        "arrival": "poisson",
+        "rate": 10.0,
+        "shared_device": False,
+        "warmup": [],
+        "requests": requests,
+    }
+
+
+def sound() -> Documents:
+    """A candidate slightly better than production, everything measured and consistent."""
+    return {
+        "subject.json": {
+            "schema_version": 1,
+            "environment": "example",
+            "harness": "live-shop",
+            "version": "1.1.0",
+            "harness_digest": digest("harness"),
+            "models": {name: digest(name) for name in ("base", "production", "candidate")},
+            "ledger_head": 4,
+            "engine": "vllm",
+            "hardware": "NVIDIA H20",
+            "training_items": "training_items.json",
+        },
+        "training_items.json": {
+            "schema_version": 1,
+            "task_digests": sorted(digest(f"training task {number}")[:16] for number in range(8)),
+        },
+        PRODUCTION: evaluation("production", {3, 15, 16, 27, 28, 39, 40, 51}),
+        CANDIDATE: evaluation("candidate", {3, 15, 27, 39, 51, 52}),
+        "latency.json": latency(),
+    }
+
+
+def first_three_slow(documents: Documents) -> None:
+    """The first three requests take twenty times as long."""
+    for request in documents["latency.json"]["requests"][:3]:
+        request["finished"] = round(
+            request["scheduled"] + 20 * (request["finished"] - request["scheduled"]), 4
+        )
+
+
+def no_production(documents: Documents) -> None:
+    """Nothing is in production yet."""
+    documents["subject.json"]["models"]["production"] = None
+    documents["subject.json"]["ledger_head"] = 0
+    del documents[PRODUCTION]
+
+
+def screening(documents: Documents) -> None:
+    """The production model itself, under a new harness."""
+    documents["subject.json"]["models"]["candidate"] = documents["subject.json"]["models"]["production"]
+    documents[CANDIDATE] = documents.pop(PRODUCTION)
+
+
+def reordered(documents: Documents) -> None:
+    """The same results written in another order."""
+    documents[CANDIDATE]["suites"]["live_stream_qa"]["items"].reverse()
+
+
+def swapped_order(documents: Documents) -> None:
+    """Compared by position the models are equal; compared by id, one intent collapses."""
+    production = evaluation("production", {3, 15, *range(5)})
+    candidate = evaluation("candidate", {ITEMS - 1 - number for number in {3, 15, *range(5)}})
+    candidate["suites"]["live_stream_qa"]["items"].reverse()
+    documents[PRODUCTION], documents[CANDIDATE] = production, candidate
+
+
+def items_missing(documents: Documents) -> None:
+    """Three items are missing from the candidate's side."""
+    del documents[CANDIDATE]["suites"]["live_stream_qa"]["items"][5:8]
+    summarise(documents[CANDIDATE])
+
+
+def slice_collapse(documents: Documents) -> None:
+    """Better by two points on average; one intent loses a third."""
+    documents[PRODUCTION] = evaluation("production", {3, 15, 16, 27, 28, 39, 40, 41})
+    documents[CANDIDATE] = evaluation("candidate", {3, 15, 39, 50, 51, 52, 53})
+
+
+def nan_score(documents: Documents) -> None:
+    """One item's score is NaN."""
+    documents[CANDIDATE]["suites"]["live_stream_qa"]["items"][9]["correct"] = float("nan")
+
+
+def empty_metrics(documents: Documents) -> None:
+    """A suite without items."""
+    documents[CANDIDATE]["suites"]["live_stream_qa"]["items"] = []
+    summarise(documents[CANDIDATE])
+
+
+def forty_requests(documents: Documents) -> None:
+    """A P95 from forty requests, after warm-up."""
+    documents["latency.json"] = latency(count=43)
+
+
+def stalled_server(documents: Documents) -> None:
+    """The server stalls once for 1.5 s; each request still takes at most 0.2 s once it has started."""
+    documents["latency.json"] = latency(stall=(4.0, 1.5))
+
+
+def worse_tail(documents: Documents) -> None:
+    """Twice as fast on average, with one request in ten above the limit."""
+    for number, request in enumerate(documents["latency.json"]["requests"]):
+        seconds = request["finished"] - request["scheduled"]
+        request["finished"] = round(request["scheduled"] + (0.45 if number % 10 == 5 else seconds / 4), 4)
+
+
+def harness_mismatch(documents: Documents) -> None:
+    """Production was measured under the previous harness version."""
+    documents[PRODUCTION] |= {"version": "1.0.0", "harness_digest": digest("previous harness")}
+
+
+def leaked_items(documents: Documents) -> None:
+    """Two evaluated items were trained on."""
+    leaked = [
+        documents[CANDIDATE]["suites"]["live_stream_qa"]["items"][number]["task_digest"] for number in (4, 44)
+    ]
+    documents["training_items.json"]["task_digests"] = sorted(
+        [*documents["training_items.json"]["task_digests"], *leaked]
+    )
+
+
+FAULTS: dict[str, Callable[[Documents], None] | None] = {
+    "sound": None,
+    "first-three-slow": first_three_slow,
+    "no-production": no_production,
+    "screening": screening,
+    "reordered": reordered,
+    "swapped-order": swapped_order,
+    "items-missing": items_missing,
+    "slice-collapse": slice_collapse,
+    "nan": nan_score,
+    "empty-metrics": empty_metrics,
+    "forty-requests": forty_requests,
+    "stalled-server": stalled_server,
+    "worse-tail": worse_tail,
+    "harness-mismatch": harness_mismatch,
+    "leaked-items": leaked_items,
+}
+
+
+def documents_of(case: str) -> Documents:
+    """One case's documents."""
+    documents = copy.deepcopy(sound())
+    fault = FAULTS[case]
+    if fault is not None:
+        fault(documents)
+    return documents
+
+
+def text_of(value: Any, depth: int = 0) -> str:
+    """JSON with one item or request a line."""
+    short = json.dumps(value, ensure_ascii=False)
+    if len(short) < 260 and depth:
+        return short
+    inner = "  " * (depth + 1)
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {text_of(part, depth + 1)}" for key, part in value.items()]
+        return "{\n" + ",\n".join(inner + part for part in parts) + "\n" + "  " * depth + "}"
+    if isinstance(value, list):
+        return (
+            "[\n" + ",\n".join(inner + text_of(part, depth + 1) for part in value) + "\n" + "  " * depth + "]"
+        )
+    return short
+
+
+def write(folder: Path, documents: Documents) -> Path:
+    """Write documents as an evidence folder."""
+    for name, document in documents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text_of(document) + "\n", encoding="utf-8")
+    return folder
+
+
+if __name__ == "__main__":
+    here = Path(__file__).parent
+    for case in FAULTS:
+        shutil.rmtree(here / case, ignore_errors=True)
+        write(here / case, documents_of(case))

@@ -1,0 +1,267 @@
+"""Batched decoding of many multi-turn conversations: one key-value cache across turns, shared prompts computed once.
+
+Decoding reads all weights for each step, so a step costs nearly the same for 1 row as for 64; what pays is to keep
+the batch full. Conversations therefore move independently: those whose turn has ended wait until enough others do,
+are extended together by one forward pass, and go on; freed slots take the next conversation at once.
+"""
+
+import random
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from hat.errors import BadInput
+from hat.models.row_cache import RowCache
+from hat.models.tokens import Prompt
+
+_PREFILL_TOKENS = 4096
+"""Upper bound of padded tokens in one forward pass over prompts: bounds the activations' memory."""
+_WAITING_SHARE = 4
+"""Turns that have ended are extended when they are a quarter of the slots: fewer waste weight reads, more idle."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How tokens are chosen."""
+
+    max_new_tokens: int = 64
+    """Bound of one turn."""
+    temperature: float = 0.0
+    """0 is greedy."""
+    seed: int = 0
+    """Each conversation draws from its own stream, so that its neighbours in the batch do not change it."""
+    log_probs: bool = False
+    """Also return the log-probability of each token under the distribution it was drawn from (greedy: unscaled)."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One turn as it was sampled."""
+
+    ids: tuple[int, ...]
+    """With the stop token where there is one."""
+    stopped: bool
+    """False when the turn was cut at the bound."""
+    log_probs: tuple[float, ...] = ()
+
+
+Answer = Callable[[int, Sample], Sequence[int] | None]
+"""(conversation, its sampled turn) -> the ids to append before its next turn; None ends the conversation."""
+
+
+@dataclass
+class _Row:
+    index: int
+    length: int
+    """Tokens whose keys are in the cache."""
+    pending: list[int]
+    stream: random.Random
+    ids: list[int] = field(default_factory=list)
+    log_probs: list[float] = field(default_factory=list)
+
+
+def converse(
+    model: Any,
+    prompts: Sequence[Prompt],
+    answer: Answer,
+    *,
+    stop_ids: Sequence[int],
+    sampling: Sampling,
+    slots: int = 64,
+) -> None:
+    """Decode every conversation to its end, ``slots`` at a time and in the given order.
+
+    Prompts that share a first part should be neighbours: it is kept only while a prompt nearby needs it.
+
+    Raises:
+        BadInput: the model's attention is not plain full attention.
+    """
+    if prompts:
+        with torch.inference_mode():
+            _Conversations(model, prompts, answer, frozenset(stop_ids), sampling, min(slots, len(prompts))).run()
+
+
+def check_supported(config: Any) -> None:
+    """Raises `BadInput` for models whose attention or output layer this decoder does not reproduce."""
+    where = str(getattr(config, "name_or_path", "") or config.model_type)
+    kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
+    special = getattr(config, "final_logit_softcapping", None) or getattr(config, "logits_scaling", None)
+    if kinds != {"full_attention"} or special:
+        raise BadInput(
+            f"{config.model_type} models cannot be decoded in-process",
+            where=where,
+            mend="Serve the model with an engine and use the endpoint policy.",
+        )
+
+
+class _Conversations:
+    """Slots in three runs: decoding rows first, then rows that wait for their pending tokens, then free slots."""
+
+    def __init__(
+        self,
+        model: Any,
+        prompts: Sequence[Prompt],
+        answer: Answer,
+        stop_ids: frozenset[int],
+        sampling: Sampling,
+        slots: int,
+    ) -> None:
+        check_supported(model.config)
+        self._decoder = model.base_model
+        self._head = model.get_output_embeddings()
+        self._dtype = next(model.parameters()).dtype
+        self._config = model.config
+        self._answer = answer
+        self._stop_ids = stop_ids
+        self._sampling = sampling
+        self._slots = slots
+        self._queue = deque(enumerate(prompts))
+        self._prefixes: dict[tuple[int, ...], RowCache] = {}
+        longest = max(len(prompt.ids) for prompt in prompts)
+        self._cache = RowCache(model.config, slots, longest + 3 * sampling.max_new_tokens, self._dtype)
+        self._rows: list[_Row] = []
+        self._active = 0
+
+    def run(self) -> None:
+        while self._rows or self._queue:
+            if len(self._rows) < self._slots and self._queue:
+                self._admit()
+            waiting = len(self._rows) - self._active
+            if waiting and (self._active == 0 or waiting >= max(1, self._slots // _WAITING_SHARE)):
+                self._extend()
+            else:
+                self._step()
+
+    def _admit(self) -> None:
+        """Give free slots to the next conversations, their shared first part already in the cache."""
+        free = self._slots - len(self._rows)
+        # A few at a time would compute few prefixes at a time; wait for a batch worth it.
+        if self._active and free < max(1, self._slots // _WAITING_SHARE) and len(self._queue) > free:
+            return
+        taken = [self._queue.popleft() for _ in range(min(free, len(self._queue)))]
+        self._compute_prefixes([prompt.ids[: prompt.shared] for _, prompt in taken if prompt.shared])
+        for index, prompt in taken:
+            stream = random.Random(f"{self._sampling.seed}/{index}")
+            if prompt.shared:
+                prefix = prompt.ids[: prompt.shared]
+                self._cache.reserve(prompt.shared)
+                self._cache.copy_in(self._prefixes[prefix], 0, [len(self._rows)], prompt.shared)
+            self._rows.append(_Row(index, prompt.shared, list(prompt.ids[prompt.shared :]), stream))
+        nearby = Counter(prompt.ids[: prompt.shared] for _, prompt in list(self._queue)[: self._slots])
+        self._prefixes = {prefix: cache for prefix, cache in self._prefixes.items() if nearby[prefix]}
+
+    def _compute_prefixes(self, needed: Sequence[tuple[int, ...]]) -> None:
+        missing = sorted({prefix for prefix in needed if prefix not in self._prefixes}, key=len)
+        while missing:
+            count = max(1, min(len(missing), _PREFILL_TOKENS // len(missing[-1])))
+            batch, missing = missing[-count:], missing[:-count]
+            together = RowCache(self._config, len(batch), max(map(len, batch)), self._dtype)
+            self._forward(together, slice(0, len(batch)), [0] * len(batch), batch)
+            for row, prefix in enumerate(batch):
+                alone = RowCache(self._config, 1, len(prefix), self._dtype)
+                alone.copy_in(together, row, [0], len(prefix))
+                self._prefixes[prefix] = alone
+
+    def _extend(self) -> None:
+        """Append the pending tokens of all waiting rows; their next turn begins with the token that follows."""
+        while self._active < len(self._rows):
+            # The longest pending first, so that one pass holds rows of like length.
+            rest = list(range(self._active, len(self._rows)))
+            rest.sort(key=lambda slot: -len(self._rows[slot].pending))
+            longest = len(self._rows[rest[0]].pending)
+            count = max(1, min(len(rest), _PREFILL_TOKENS // longest))
+            wanted = sorted(rest[:count])
+            for offset, slot in enumerate(wanted):
+                self._swap(self._active + offset, slot)
+            rows = self._rows[self._active : self._active + count]
+            place = slice(self._active, self._active + count)
+            hidden = self._forward(self._cache, place, [row.length for row in rows], [row.pending for row in rows])
+            for row in rows:
+                row.length += len(row.pending)
+                row.pending = []
+            self._active += count
+            self._take(list(range(place.start, place.stop)), hidden)
+
+    def _step(self) -> None:
+        """One more token for each decoding row."""
+        rows = self._rows[: self._active]
+        tokens = [[row.ids[-1]] for row in rows]
+        hidden = self._forward(self._cache, slice(0, self._active), [row.length for row in rows], tokens)
+        for row in rows:
+            row.length += 1
+        self._take(list(range(self._active)), hidden)
+
+    def _take(self, slots: list[int], hidden: torch.Tensor) -> None:
+        """Choose a token for each of the slots; end the turns that it ends."""
+        rows = [self._rows[slot] for slot in slots]
+        tokens, log_probs = self._choose(self._head(hidden), [row.stream for row in rows])
+        for position, row in enumerate(rows):
+            row.ids.append(tokens[position])
+            if log_probs:
+                row.log_probs.append(log_probs[position])
+        # From the last slot down, so that moving a row away leaves the slots still to look at in place.
+        for slot in reversed(slots):
+            row = self._rows[slot]
+            stopped = row.ids[-1] in self._stop_ids
+            if stopped or len(row.ids) >= self._sampling.max_new_tokens:
+                self._end_turn(slot, Sample(tuple(row.ids), stopped, tuple(row.log_probs)))
+
+    def _end_turn(self, slot: int, sample: Sample) -> None:
+        row = self._rows[slot]
+        appended = self._answer(row.index, sample)
+        self._active -= 1
+        self._swap(slot, self._active)
+        if appended is None:
+            self._swap(self._active, len(self._rows) - 1)
+            self._rows.pop()
+            return
+        # The last sampled token was never fed to the model: its keys are still to be computed.
+        row.pending = [row.ids[-1], *appended]
+        row.ids, row.log_probs = [], []
+
+    def _swap(self, first: int, second: int) -> None:
+        if first == second:
+            return
+        rows = self._rows
+        self._cache.swap(first, second, max(rows[first].length, rows[second].length))
+        rows[first], rows[second] = rows[second], rows[first]
+
+    def _forward(
+        self, cache: RowCache, slots: slice, lengths: Sequence[int], tokens: Sequence[Sequence[int]]
+    ) -> torch.Tensor:
+        """The last hidden state of each row's last new token: (rows, hidden size)."""
+        counts = torch.tensor([len(new) for new in tokens])
+        width = int(counts.max())
+        ids = torch.zeros(len(tokens), width, dtype=torch.long)
+        for row, new in enumerate(tokens):
+            ids[row, : len(new)] = torch.tensor(new)
+        positions = torch.tensor(lengths)[:, None] + torch.arange(width)
+        visible = int(positions.max()) + 1
+        cache.reserve(visible)
+        cache.aim(slots, positions, visible)
+        hidden_columns = torch.arange(visible) > positions[:, None, :, None]
+        mask = torch.zeros(hidden_columns.shape, dtype=self._dtype).masked_fill_(hidden_columns, float("-inf"))
+        output = self._decoder(
+            input_ids=ids, position_ids=positions, attention_mask=mask, cache=cache, use_cache=True
+        ).last_hidden_state
+        return output[torch.arange(len(tokens)), counts - 1]
+
+    def _choose(self, logits: torch.Tensor, streams: Sequence[random.Random]) -> tuple[list[int], list[float]]:
+        """A token for each row of logits (rows, vocabulary), and its log-probability when asked for."""
+        temperature = self._sampling.temperature
+        if temperature == 0 and not self._sampling.log_probs:
+            return logits.argmax(-1).tolist(), []
+        log_probs = torch.log_softmax(logits.float() / (temperature or 1.0), dim=-1)
+        if temperature == 0:
+            chosen = logits.argmax(-1)
+        else:
+            draws = torch.tensor([[stream.random()] for stream in streams], dtype=torch.float64)
+            cumulative = log_probs.double().exp().cumsum(-1)
+            chosen = torch.searchsorted(cumulative, draws * cumulative[:, -1:]).squeeze(-1)
+            chosen = chosen.clamp_(max=logits.shape[-1] - 1)
+        if not self._sampling.log_probs:
+            return chosen.tolist(), []
+        return chosen.tolist(), log_probs.gather(-1, chosen[:, None]).squeeze(-1).tolist()

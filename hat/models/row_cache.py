@@ -1,0 +1,92 @@
+"""A key-value cache of many conversations of different lengths, without padding between their tokens.
+
+Each slot holds one conversation; token ``j`` of it lies at column ``j``. New tokens are written at each slot's own
+end, so that a query at position ``p`` sees exactly the columns up to ``p`` and nothing else needs a mask.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from transformers import Cache, PretrainedConfig
+
+_GROWTH = 128
+"""Columns added at least, when a conversation outgrows the cache."""
+
+
+class RowCache(Cache):
+    """Keys and values of shape (layers, slots, key heads, columns, head size) in preallocated memory.
+
+    The rows that a forward pass works on are always the first ones: `swap` brings them there.
+    """
+
+    def __init__(self, config: PretrainedConfig, slots: int, columns: int, dtype: torch.dtype) -> None:
+        super().__init__(layers=[])
+        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        self._shape = (slots, heads, size)
+        self._dtype = dtype
+        count = config.num_hidden_layers
+        self.keys = [torch.zeros(slots, heads, columns, size, dtype=dtype) for _ in range(count)]
+        self.values = [torch.zeros(slots, heads, columns, size, dtype=dtype) for _ in range(count)]
+        self._rows = torch.empty(0, dtype=torch.long)
+        self._positions = torch.empty(0, dtype=torch.long)
+        self._visible = 0
+
+    @property
+    def columns(self) -> int:
+        return self.keys[0].shape[2]
+
+    def aim(self, slots: slice, positions: torch.Tensor, visible: int) -> None:
+        """Say where the next forward pass writes and how many columns it sees.
+
+        Args:
+            slots: the rows of the pass.
+            positions: (rows, new tokens), the column of each new token.
+        """
+        self._slots = slots
+        self._rows = torch.arange(slots.start, slots.stop)[:, None]
+        self._positions = positions
+        self._visible = visible
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Called by each attention layer with the new tokens' keys and values: (rows, heads, tokens, size)."""
+        keys, values = self.keys[layer_idx], self.values[layer_idx]
+        keys[self._rows, :, self._positions] = key_states.transpose(1, 2)
+        values[self._rows, :, self._positions] = value_states.transpose(1, 2)
+        return keys[self._slots, :, : self._visible], values[self._slots, :, : self._visible]
+
+    def get_seq_length(self, layer_idx: int = 0) -> int:
+        return self._visible
+
+    def reserve(self, columns: int) -> None:
+        """Have room for that many columns."""
+        if columns <= self.columns:
+            return
+        columns = max(columns, self.columns + _GROWTH)
+        slots, heads, size = self._shape
+        for tensors in (self.keys, self.values):
+            for index, old in enumerate(tensors):
+                new = torch.zeros(slots, heads, columns, size, dtype=self._dtype)
+                new[:, :, : old.shape[2]] = old
+                tensors[index] = new
+
+    def swap(self, first: int, second: int, columns: int) -> None:
+        """Exchange two slots' first columns."""
+        if first == second:
+            return
+        for tensors in (self.keys, self.values):
+            for tensor in tensors:
+                held = tensor[first, :, :columns].clone()
+                tensor[first, :, :columns] = tensor[second, :, :columns]
+                tensor[second, :, :columns] = held
+
+    def copy_in(self, source: "RowCache", source_row: int, slots: Sequence[int], columns: int) -> None:
+        """Copy one row's first columns of another cache into slots of this one."""
+        index = torch.tensor(list(slots))
+        pairs = ((self.keys, source.keys), (self.values, source.values))
+        for mine, theirs in pairs:
+            for target, origin in zip(mine, theirs, strict=True):
+                target[index, :, :columns] = origin[source_row, :, :columns]

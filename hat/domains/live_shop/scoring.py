@@ -80,6 +80,10 @@ def _follows(fact: Fact, task: Task) -> bool:
     """Whether a side remark is a mere consequence of the gold (in stock, cheaper, difference) or of the question."""
     if fact.kind == "region":
         return fact.value == task.slots.get("region")
+    if fact.value.startswith("not "):
+        # "not glass, it is bamboo": true wherever the gold gives another value of the same kind.
+        same = [gold for gold in task.facts if (gold.kind, gold.subject) == (fact.kind, fact.subject)]
+        return bool(same) and all(gold.value != fact.value.removeprefix("not ") for gold in same)
     if fact.kind == "available":
         return any(gold.kind == "stock" and gold.subject == fact.subject for gold in task.facts)
     prices = {gold.subject: round(10 * float(gold.value)) for gold in task.facts if gold.kind == "price"}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from hat.domains.base import Fact
 from hat.domains.live_shop.catalogue import Catalogue
 from hat.domains.live_shop.reading import phrases
-from hat.domains.live_shop.reading.references import MARK, mark_references, subject_of
+from hat.domains.live_shop.reading.references import FIRST, LAST, MARK, mark_references, subject_of
 from hat.domains.live_shop.reading.values import Value, find_values, spell_digits
 
 _SENTENCE = re.compile(r"(?<=[!?.;。！？；])\s+|(?<=[。！？；])|\n+")
@@ -29,15 +29,21 @@ _COUPON = re.compile(
     r"instead of|apply|applied|use|using|becomes?|cheaper with|deal)\b",
     re.I,
 )
+# "39.9 yuan (coupon LIVE20)": the aside tells what the amount before it is.
+_COUPON_ASIDE = re.compile(r"\(((?:[a-z]+\s+){0,3}[A-Z]{3,}[0-9]+)\)")
 _PRICE = re.compile(
     r"\b(?:prices?|priced|sells?|selling|original(?:ly)?|list price|regular(?:ly)?|normally)\b", re.I
 )
 _RETURN = re.compile(
     r"\b(?:return\w*|refund\w*|exchang\w*|send it back|sent back|money back|take it back)\b", re.I
 )
-_CHEAPER = re.compile(
-    rf"({MARK})(?:\s+[\w']+){{0,4}}?\s+(cheaper|less expensive|costs? less|lower|more expensive|costs? more|pricier|higher|dearer)\b", re.I
-)  # fmt: skip
+_LESS = r"cheaper|less expensive|costs? less|lower(?:[ -]priced)?|better priced"
+_MORE = r"more expensive|costs? more|pricier|higher(?:[ -]priced)?|dearer"
+_COMPARED = re.compile(
+    rf"({MARK})([^{FIRST}-{LAST}?]{{0,40}}?)\b(?:({_LESS})|(?:{_MORE}))\b|"
+    rf"\b(?:({_LESS})|(?:{_MORE}))\s+(?:one|option|choice|item|link|product)\s+(?:here\s+)?(?:is|:)\s*(?:the\s+)?({MARK})",
+    re.I,
+)
 _VAGUE_EXACT = re.compile(
     r"\b(?:about|around|approximately|approx\.?|roughly|almost|nearly|over|under|more than|less than|at least|at most|up to|"
     r"from|between|starting at)\s*(?:¥|RMB)?\s*$",
@@ -74,6 +80,7 @@ def extract_facts(reply: str, catalogue: Catalogue, default_subject: str = "") -
         re.sub(r"[*_`]+", " ", text).replace("p.m.", "pm").replace("a.m.", "am").replace("approx.", "approx")
     )
     text = spell_digits(mark_references(text, catalogue))
+    text = _COUPON_ASIDE.sub(r" with \1 ", text)
     reading = _Reading(default_subject)
     sentences = [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
     stated = [sentence for sentence in sentences if not sentence.endswith(("?", "？"))]
@@ -95,12 +102,19 @@ def _read_sentence(sentence: str, reading: _Reading) -> None:
         here = [value for value in values if start <= value.start < clause_end]
         _read_clause(sentence, clause, start, here, paired, hedged, reading)
         start = clause_end
-    for match in _CHEAPER.finditer(sentence):
-        less = match.group(2).casefold() in ("cheaper", "less expensive", "cost less", "costs less", "lower")
-        reading.facts.add(Fact("cheaper" if less else "dearer", "", subject_of(match.group(1))))
+    reading.facts |= {_comparison(match) for match in _COMPARED.finditer(sentence)}
     marks = re.findall(MARK, sentence)
     if marks:
         reading.subject = subject_of(marks[-1])
+
+
+def _comparison(match: re.Match[str]) -> Fact:
+    """ "link 3 is not cheaper" says, prices being different, that it is dearer."""
+    subject = subject_of(match.group(1) or match.group(5))
+    less = bool(match.group(3) or match.group(4))
+    if re.search(r"\bnot\b|n't\b", match.group(2) or ""):
+        less = not less
+    return Fact("cheaper" if less else "dearer", "", subject)
 
 
 def _read_clause(
@@ -113,7 +127,7 @@ def _read_clause(
     reading: _Reading,
 ) -> None:
     clause_without_free = phrases.FREE_SHIPPING.sub(" ", clause)
-    if _SHIPPING.search(clause_without_free):
+    if _SHIPPING.search(clause_without_free) or _speaks_of_delivery(values, clause):
         reading.context = "fee"
     elif _COUPON.search(clause) or any(value.kind == "code" for value in values):
         reading.context = "coupon"
@@ -137,6 +151,11 @@ def _read_clause(
     _read_phrases(sentence, clause, start, reading)
 
 
+def _speaks_of_delivery(values: list[Value], clause: str) -> bool:
+    days = any(value.kind == "days" for value in values) and not _RETURN.search(clause)
+    return days or any(value.kind == "region" for value in values)
+
+
 def _fact_kind(value: Value, sentence: str, clause: str, context: str) -> str:
     if value.kind == "clock":
         return "ends_at"
@@ -157,6 +176,9 @@ def _qualified(value: Value, kind: str, sentence: str, hedged: bool) -> str:
     before = sentence[: value.start]
     clause_start = max((match.end() for match in _CLAUSE.finditer(before)), default=0)
     before = before[clause_start:]
+    if kind == "return_days" and re.search(r"\b(?:after|past|beyond)\s*$", before):
+        # "but not after 7 days" states the same limit again.
+        return value.text
     if kind not in ("number", "region") and phrases.NEGATION.search(before):
         return f"not {value.text}"
     vague = _VAGUE_DAYS if kind in ("days", "return_days") else _VAGUE_EXACT

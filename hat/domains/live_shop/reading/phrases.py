@@ -31,7 +31,7 @@ FREE_SHIPPING = re.compile(
     r"free\s+(?:shipping|delivery|postage|of charge)|(?:shipping|delivery|postage|freight|ships?|shipped|delivered|"
     r"delivers?|fee|sent|it)\b(?:\s+[\w'-]+){0,4}?\s+(?:for\s+)?free\b|"
     r"\b(?:no|without(?:\s+an?y?)?|zero)\s+(?:extra\s+|additional\s+)?(?:(?:shipping|delivery|postage)\s*(?:fee|cost|charge)s?"
-    r"|(?:shipping|delivery|postage)\b|fees?\b|charges?\b)|\bfor free\b|\bis free\b|\bfree\s*$",
+    r"|(?:shipping|delivery|postage)\b|fees?\b|charges?\b)|\bfor free\b|(?:\bis|'s) free\b|\bfree\s*$",
     re.I,
 )
 NOT_FREE = re.compile(rf"{_NOT}\s+(?:\w+\s+)?free|feel free|free to ask", re.I)
@@ -61,7 +61,7 @@ DECLINE = re.compile(
     rf"{_NOT}(?:\s+[\w'-]+){{0,2}}?\s+(?:exist|found|listed|recogni[sz]ed|valid|part of)\b|"
     rf"(?:{_NOT}|isn't|aren't)(?:\s+[\w'-]+){{0,3}}?\s+(?:in|on|from)\s+(?:the|our|this|today's|my)\s+(?:\w+\s+)?"
     r"(?:catalog(?:ue)?|room|shop|store|list|live|stream|show|session|system|shelf|links?)\b|"
-    rf"\bno\s+(?:such|{MARK}|product|item|link|information|info|details)\b|\binvalid\b|\bnonexistent\b|"
+    rf"\bno\s+(?:{MARK}|(?:such|product|item|link|information|info|details)\b)|\binvalid\b|\bnonexistent\b|"
     r"\b(?:outside|beyond)\s+(?:of\s+)?(?:what|the|my|our|this)\b|\bnot something\b|\boff[ -]topic\b|\bunrelated to\b|"
     r"\bnot (?:related|relevant) to\b|\b(?:can|could|may|am|are) (?:only )?(?:here )?only (?:answer|help|talk|assist|able)\b|"
     r"\bonly (?:answer|help with|talk about|here to)\b|\brather not\b|\b(?:must|have to|need to) decline\b|\bi decline\b",

@@ -33,9 +33,10 @@ class Value:
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("clock", re.compile(r"(?<![0-9])([0-9]{1,2}):([0-9]{2})(?![0-9])\s*(am|pm)?\b|(?<![0-9.])([0-9]{1,2})(?:\.([0-9]{2}))?\s*(am|pm)\b", re.I)),
     ("code", re.compile(rf"\b(?:(?:{'|'.join(words.COUPON_PREFIXES)})[0-9]+|(?-i:(?!RMB|CNY|USD)[A-Z]{{3,}}[0-9]+))\b", re.I)),
-    ("foreign", re.compile(rf"(?:\$|€|£|\bUSD\b|\bEUR\b)\s*{_N}|{_N}\s*(?:dollars?|USD|euros?|EUR|pounds?|cents?|%)", re.I)),
+    ("foreign", re.compile(rf"(?:\$|€|£|\bUSD\b|\bEUR\b)\s*{_N}|{_N}\s*(?:(?:dollars?|USD|euros?|EUR|pounds?|cents?)\b|%)", re.I)),
     ("size", re.compile(rf"{_N}\s?(centimet(?:er|re)s?|millilit(?:er|re)s?|grams?|inch(?:es)?|cm|ml|kg|mm|g|l)\b", re.I)),
     ("size", re.compile(r"(?<![\w'.-])(XXXL|XXL|XL|XS|S|M|L)(?![\w'])")),
+    ("days", re.compile(rf"\bdays?\s*[:=]\s*{_N}", re.I)),
     ("days", re.compile(rf"([0-9]+)\s*(?:-|–|to|or)\s*([0-9]+)\s*-?\s*(?:\w+\s+)?days?\b|{_N}[\s-]*(?:business |working |calendar |full )?days?\b", re.I)),
     ("money", re.compile(rf"(?:¥|￥|\bRMB|\bCNY|元)\s*{_N}|{_N}\s*(?:yuan\b|rmb\b|cny\b|元|块|¥|￥)", re.I)),
     ("stock", re.compile(rf"{_N}\s*(?:{_UNITS}\s+)?(?:of\s+)?(?:the\s+)?(?:{MARK}s?\s*)?(?:is |are )?(?:still |currently )?{_LEFT}\b", re.I)),

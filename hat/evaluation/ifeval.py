@@ -44,7 +44,7 @@ def run_instruction_following(
     *,
     token_cap: int | None = None,
 ) -> dict[str, Any]:
-    """Ask ``count`` prompts (all, when there are fewer) and score the replies; the result's ``suite`` names it.
+    """Ask ``count`` prompts (all, if there are fewer) and score the replies; the result's ``suite`` names it.
 
     Args:
         generate: answers all prompts at once.

@@ -9,6 +9,8 @@ import pytest
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+pytest.register_assert_rewrite("tests.support")
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 

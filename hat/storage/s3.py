@@ -44,6 +44,14 @@ class S3Store(ObjectStore):
         except (BotoCoreError, ValueError) as error:
             raise BadInput(f"S3 cannot be set up: {error}", where=self.url) from error
 
+    def preflight(self) -> None:
+        try:
+            # Asked first, because some servers make an absent bucket when they are written to.
+            self._client.list_objects_v2(Bucket=self.address.bucket, MaxKeys=1)
+        except (ClientError, BotoCoreError) as error:
+            raise explain(error, self.address, "") from error
+        super().preflight()
+
     def put(self, key: str, data: bytes, *, if_absent: bool = False, if_match: str | None = None) -> str:
         writer = uuid.uuid4().hex
         conditions = {"IfNoneMatch": "*"} if if_absent else {}

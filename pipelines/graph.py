@@ -32,13 +32,14 @@ Step = Callable[..., dsl.PipelineTask]
 """Makes a task of a component: step(component, **inputs)."""
 
 
-def build_pipeline(profile: Profile, images: Mapping[str, str]) -> Any:
+def build_pipeline(profile: Profile, images: Mapping[str, str], sources: str) -> Any:
     """The pipeline of one profile, ready for kfp's compiler.
 
     Args:
         profile: its stage settings are fixed in the pipeline as JSON text.
         images: ``cpu`` and ``train`` -> reference pinned by digest, as the parameters' defaults; without
             them, whoever starts a run must give them.
+        sources: digest of the sources that the pipeline is compiled from, the default of ``code_version``.
     """
     settings = profile.settings_json()
 
@@ -91,8 +92,8 @@ def build_pipeline(profile: Profile, images: Mapping[str, str]) -> Any:
                 model, verdict = screened.outputs["model"], screened.outputs["verdict"]
                 step(promote, **given, model_in=model, verdict=verdict)
 
-    if images:
-        pipeline.__defaults__ = (images["cpu"], images["train"], *(pipeline.__defaults__ or ()))
+    references = (images["cpu"], images["train"]) if images else ()
+    pipeline.__defaults__ = (*references, "", "auto", "{}", sources)
     return dsl.pipeline(name=f"hat-{profile.name}", description=profile.description)(pipeline)
 
 

@@ -13,7 +13,7 @@ def screen(
     verdict: dsl.Output[dsl.Artifact],
     model: dsl.Output[dsl.Model],
 ) -> str:
-    """Try the production model under this harness before training anything. Returns one of `train`, `promote`, `stop`."""
+    """Try the production model before training anything. Returns one of `train`, `promote`, `stop`."""
     from hat.steps.journal import run_step
 
     return str(

@@ -8,8 +8,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hat.augment.config import AugmentConfig
 from hat.errors import BadInput
 from hat.files import read_json, write_json_atomic
+from hat.promotion.config import GateConfig
+from hat.training.config import SFTConfig
+from hat.trajectories.config import ValidateConfig
 
 
 class RunConfig(BaseModel):
@@ -27,6 +31,21 @@ class RunConfig(BaseModel):
     """What the agent works on; empty: the harness says."""
     seed: int = Field(default=0, ge=0)
     """Seed of everything random in the run."""
+    base_model: str = "smollm2-135m-instruct"
+    """What training starts from: the default base, a folder, an s3:// URL or a Hub id."""
+    augment: AugmentConfig = AugmentConfig()
+    """Harness states."""
+    validation: ValidateConfig = ValidateConfig()
+    """Checks of the trajectories before training."""
+    sft: SFTConfig = SFTConfig()
+    """Supervised fine-tuning."""
+    gate: GateConfig = GateConfig()
+    """How the run is decided."""
+
+    @property
+    def environment(self) -> str:
+        """Whose policy decides and whose ledger is written."""
+        return self.gate.environment or self.profile
 
     @staticmethod
     def read(path: str | Path) -> "RunConfig":
@@ -58,7 +77,7 @@ def parse_config(values: Any, *, where: str) -> RunConfig:
         problems = "; ".join(
             _problem(detail["loc"], detail["type"], detail["msg"]) for detail in error.errors()
         )
-        raise BadInput(problems, where=where, mend="`hat compile --help` says where profiles are.") from error
+        raise BadInput(problems, where=where) from error
 
 
 def parse_overrides(settings: list[str]) -> dict[str, Any]:

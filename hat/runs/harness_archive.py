@@ -15,34 +15,33 @@ from hat.harness.registry import Registry
 from hat.storage import NotFound, Store
 
 MAX_ARCHIVE_BYTES = 64 << 20
-POLICY_PATTERN = "gate*.yaml"
+POLICY = "gate.yaml"
 
 
 @dataclass(frozen=True)
 class Published:
-    """What `harnesses/<name>/<version>/published.json` says: the newest files of a version and its policies."""
+    """What a version's `published.json` says: the digest of its newest files, and the gate policy's text."""
 
     digest: str
-    policies: dict[str, str]
-    """Gate policy file name to its text."""
+    gate_policy: str
 
 
 def publish_harness(store: Store, registry: Registry, name: str, version: str | None) -> Harness:
-    """Put a version's files and its harness's gate policies in the store.
+    """Put a version's files and its harness's gate policy in the store.
 
     The archive is named by the digest and never replaced; `published.json` points to the newest, since a
     version that is not merged yet may still change.
 
     Raises:
-        BadInput: unknown name or version, or malformed files.
+        BadInput: unknown name or version, malformed files, or no gate policy.
     """
     harness = registry.load(name, version)
     folder = registry.folder(name, harness.version)
     key = _archive_key(name, harness.version, harness.digest)
     if not store.exists(key):
         store.put(key, _archive(folder))
-    policies = {path.name: read_text(path) for path in sorted((registry.root / name).glob(POLICY_PATTERN))}
-    document = {"schema_version": 1, "digest": harness.digest, "policies": policies}
+    policy = read_text(registry.gate_policy(name))
+    document = {"schema_version": 1, "digest": harness.digest, "gate_policy": policy}
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     store.put(_pointer_key(name, harness.version), text.encode("utf-8"))
     return harness
@@ -62,7 +61,7 @@ def published(store: Store, name: str, version: str) -> Published:
             where=store.url,
             mend="`hat run` and `hat submit` publish it from the registry.",
         ) from error
-    return Published(document["digest"], document["policies"])
+    return Published(document["digest"], document["gate_policy"])
 
 
 def fetch_harness(store: Store, name: str, version: str, digest: str, folder: Path) -> Harness:

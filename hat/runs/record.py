@@ -6,9 +6,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hat.errors import BadInput
+from hat.runs.watch import is_alive
 from hat.storage import Store
 
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+StepStatus = Literal["ran", "cached", "skipped", "failed"]
 EXIT_STATUS: dict[str | None, int] = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3}
 
 
@@ -19,8 +21,8 @@ class StepRecord(BaseModel):
 
     name: str
     """The step's name in the pipeline."""
-    status: Literal["ran", "cached", "skipped", "failed", "running"]
-    """ran: in this run; cached: reused from another run; skipped: finished in an earlier attempt, or not needed."""
+    status: StepStatus
+    """ran: here; cached: reused from another run; skipped: finished in an earlier attempt, or not needed."""
     seconds: float = 0.0
     """Wall seconds of the work; of the original work when it was reused."""
     reason: str = ""
@@ -67,7 +69,7 @@ class RunRecord(BaseModel):
     version: str
     """The harness's version."""
     harness_digest: str | None = None
-    """Digest of the harness's files; absent until `resolve` finished."""
+    """Digest of the harness's files."""
     code_version: str
     """SHA-256 of the package sources and constraints."""
     profile: str
@@ -108,6 +110,12 @@ class RunRecord(BaseModel):
             return self.error.exit_status
         return EXIT_STATUS.get(self.verdict, 4)
 
+    def as_seen_now(self) -> "RunRecord":
+        """The record, with a run whose driving process is gone called interrupted."""
+        if self.status == "running" and self.runner_pid and not is_alive(self.runner_pid):
+            return self.model_copy(update={"status": "interrupted"})
+        return self
+
 
 def record_key(run: str) -> str:
     """The record's key in the store."""
@@ -138,7 +146,7 @@ def read_record(store: Store, run: str) -> RunRecord:
 
 def run_names(store: Store) -> list[str]:
     """Names of all runs that have a record, newest first."""
-    keys = store.list("runs/")
+    keys = store.list("runs")
     return sorted((key.split("/")[1] for key in keys if key.endswith("/record.json")), reverse=True)
 
 

@@ -22,7 +22,16 @@ STEPS = (
     StepContract(
         "screen",
         ("evaluate", "latency", "gate"),
-        ("base", "production", "production_version", "gate_policy", "plan", "mode"),
+        (
+            "base",
+            "production",
+            "production_version",
+            "gate_policy",
+            "plan",
+            "mode",
+            "environment",
+            "ledger_head",
+        ),
         reusable=False,
     ),
     StepContract("augment", ("augment", "generate"), trains=True),
@@ -36,8 +45,16 @@ STEPS = (
         "evaluate", ("evaluate", "augment"), ("base", "production", "production_version"), trains=True
     ),
     StepContract("latency", ("latency",), reusable=False, trains=True),
-    StepContract("decide", ("gate",), ("gate_policy", "production"), reusable=False, trains=True),
-    StepContract("promote", (), ("production", "production_version", "environment"), reusable=False),
+    StepContract(
+        "decide",
+        ("gate",),
+        ("gate_policy", "production", "environment", "ledger_head"),
+        reusable=False,
+        trains=True,
+    ),
+    StepContract(
+        "promote", (), ("production", "production_version", "environment", "ledger_head"), reusable=False
+    ),
     StepContract("finalize", reusable=False),
 )
 

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hat.storage import Store
 
@@ -13,7 +13,7 @@ class StepEntry:
 
     name: str
     key: str
-    status: str  # ran | cached | skipped | failed
+    status: Literal["ran", "cached", "skipped", "failed"]
     seconds: float = 0.0
     place: str = ""
     value: Any = None

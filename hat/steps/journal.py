@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -137,13 +138,20 @@ def _work(
     function = importlib.import_module(module).run
     token = _current_key.set(key)
     try:
-        value = function(**arguments, **outputs)
+        value = _plain(function(**arguments, **outputs))
     finally:
         _current_key.reset(token)
     missing = [name for name, path in outputs.items() if not Path(path).exists()]
     if missing:
         raise RuntimeError(f"step {step.name} wrote nothing for {', '.join(missing)}")
     return value
+
+
+def _plain(value: Any) -> Any:
+    """A named tuple or a dataclass as a JSON object; other values as they are."""
+    if hasattr(value, "_asdict"):
+        return value._asdict()
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def _is_folder(name: str) -> bool:
@@ -197,7 +205,7 @@ def _restore(store: Store, place: str, outputs: dict[str, str]) -> dict[str, Any
 
 def _finish(store: Store, run: str, entry: StepEntry) -> None:
     write_entry(store, run, entry)
-    value = entry.value if isinstance(entry.value, str) else ""
+    value = entry.value.get("verdict", "") if isinstance(entry.value, dict) else str(entry.value or "")
     progress.write(progress.Event(time.time(), entry.name, entry.status, note=entry.reason, value=value))
 
 

@@ -32,9 +32,7 @@ class Subject(BaseModel):
     plan: Literal["screen", "train"]
     """Whether the production model is tried first."""
     gate_policy: str
-    """Text of the gate policy."""
-    gate_policy_name: str
-    """File name of the gate policy, for messages."""
+    """Text of the harness's `gate.yaml`."""
     base: dict[str, Any]
     """ModelRef of the model that training starts from."""
     production: dict[str, Any] | None = None
@@ -45,6 +43,8 @@ class Subject(BaseModel):
     """Digest of the harness in production."""
     production_run: str | None = None
     """The run that put it there."""
+    ledger_head: int = 0
+    """Sequence number of the ledger's newest entry when the run began; 0 for none."""
 
     @staticmethod
     def read(path: str | Path) -> "Subject":

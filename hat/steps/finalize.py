@@ -1,0 +1,49 @@
+"""Step `finalize`: writes the run's record and report from what the steps left in the store."""
+
+import json
+from datetime import UTC, datetime
+
+from hat.runs.compose import compose_record
+from hat.runs.places import open_run_store, run_id
+from hat.runs.record import RunRecord, read_record, record_key, write_record
+from hat.storage import Store
+
+
+def run(
+    *,
+    harness: str,
+    version: str,
+    mode: str,
+    overrides: str,
+    code_version: str,
+    profile: str,
+    succeeded: bool,
+) -> None:
+    """Write `runs/<run>/record.json` and `report.html`, also after a failure."""
+    store = open_run_store()
+    if store.exists(record_key(run_id())):
+        begun = read_record(store, run_id())
+    else:  # on a cluster nobody wrote a record when the run began
+        begun = RunRecord(
+            run=run_id(),
+            harness=harness,
+            version=version,
+            code_version=code_version,
+            profile=profile,
+            mode=mode,
+            overrides=json.loads(overrides),
+            started=now(),
+        )
+    finish(store, begun)
+
+
+def finish(store: Store, begun: RunRecord) -> RunRecord:
+    """Compose, complete and write the record."""
+    record = compose_record(store, begun).model_copy(update={"finished": now()})
+    write_record(store, record)
+    return record
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601 with seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,37 @@
+"""Step `validate`: stops the run when the trajectories are not fit to train on, with a report of every expectation."""
+
+from pathlib import Path
+
+from hat.domains.base import get_domain
+from hat.errors import BadInput
+from hat.files import write_text_atomic
+from hat.reporting.validation import render_validation
+from hat.runs.config import RunConfig
+from hat.runs.places import open_run_store, run_id
+from hat.steps.subject import Subject
+from hat.trajectories.held_out import held_out_digests
+from hat.trajectories.validate import validate_rows
+from hat.trajectories.validate_rows import TRAJECTORIES_FILE, read_rows
+
+
+def run(*, config: str, subject: str, trajectories_dir: str, report_out_html: str) -> None:
+    """Validate ``trajectories_dir`` and write the report, also when the suite fails.
+
+    Raises:
+        BadInput: an expectation failed; the message names all that did, with an example of each.
+    """
+    settings, about = RunConfig.read(config), Subject.read(subject)
+    store = open_run_store()
+    harness = about.load_harness(store)
+    path = Path(trajectories_dir) / TRAJECTORIES_FILE
+    domain = get_domain(settings.domain or harness.domain)
+    rows = read_rows(path, harness, held_out_digests(domain, settings.validation.held_out_tasks))
+    report = validate_rows(rows, harness, settings.validation)
+    page = render_validation(report, title=f"Training data of {about.harness}@{about.version}")
+    write_text_atomic(Path(report_out_html), page)
+    try:
+        report.require(TRAJECTORIES_FILE)
+    except BadInput:
+        # The outputs of a step that failed are not kept, and this one says why it failed.
+        store.put(f"runs/{run_id()}/validation.html", page.encode("utf-8"))
+        raise

@@ -1,0 +1,51 @@
+"""The entry point of `hat`: all command groups, and the one place where errors become messages."""
+
+import sys
+import traceback
+from datetime import UTC, datetime
+
+import typer
+
+from hat.errors import HatError
+from pipelines.cli import compiling, gate, production, run, runs
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="hat",
+    help="Harness-Aware Training: prove each harness version with the model in production, or train one.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+for module in (run, compiling, runs, gate, production):
+    module.register(app)
+
+
+def main() -> None:
+    """Run the command line; every error is one message on stderr and an exit status."""
+    try:
+        app()
+    except HatError as error:
+        sys.stderr.write(f"hat: {error}\n")
+        sys.exit(error.exit_status)
+    except KeyboardInterrupt:
+        sys.stderr.write("hat: interrupted\n")
+        sys.exit(INTERRUPTED)
+    except Exception as error:  # noqa: BLE001  the last place: a traceback is for the log, not for a user
+        sys.stderr.write(f"hat: unexpected {type(error).__name__}: {error}. {_keep_traceback()}\n")
+        sys.exit(4)
+
+
+def _keep_traceback() -> str:
+    """Append the traceback to a log and say where."""
+    from hat.home import hat_home
+
+    path = hat_home() / "errors.log"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "a", encoding="utf-8") as handle:
+            handle.write(f"{datetime.now(UTC).isoformat()} {' '.join(sys.argv)}\n{traceback.format_exc()}\n")
+    except OSError:
+        return "Its traceback could not be written."
+    return f"Please report it with {path}"

@@ -1,0 +1,74 @@
+"""`hat production` and `hat rollback`: the ledger of what is in production."""
+
+import getpass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from pipelines.cli.options import DEFAULT_ENVIRONMENT, EnvironmentOption
+from pipelines.cli.output import JsonFlag, out, print_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("production")(production)
+    app.command("rollback")(rollback)
+
+
+def production(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Harness; default: all.")] = None,
+    environment: EnvironmentOption = DEFAULT_ENVIRONMENT,
+    show_history: Annotated[bool, typer.Option("--history", help="Every entry, oldest first.")] = False,
+    json_output: JsonFlag = False,
+) -> None:
+    """Show the pair (harness version, model) in production."""
+    from hat.promotion import ledger
+    from hat.runs.places import open_run_store
+
+    store = open_run_store()
+    names = [name] if name else sorted({key.split("/")[2] for key in store.list(f"ledger/{environment}")})
+    if show_history:
+        documents = [entry.to_json() for each in names for entry in ledger.history(store, environment, each)]
+    else:
+        heads = [(each, ledger.production(store, environment, each)) for each in names]
+        documents = [ledger.production_document(environment, each, head) for each, head in heads]
+    if json_output:
+        print_json(documents[0] if name and not show_history else documents)
+        return
+    for document in documents:
+        _show(document)
+
+
+def rollback(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Harness.")],
+    reason: Annotated[str, typer.Option(help="Why; kept in the ledger.")],
+    environment: EnvironmentOption = DEFAULT_ENVIRONMENT,
+    json_output: JsonFlag = False,
+) -> None:
+    """Put the pair before the current one back into production."""
+    from hat.promotion import ledger
+    from hat.runs.places import open_run_store
+
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    entry = ledger.rollback(
+        open_run_store(), environment, name, reason=reason, who=getpass.getuser(), when=when
+    ).to_json()
+    if json_output:
+        print_json(entry)
+    else:
+        _show(entry)
+
+
+def _show(document: dict[str, Any]) -> None:
+    console = out()
+    if document.get("version") is None:
+        console.print(f"{document['harness']}: nothing is in production in {document['environment']}")
+        return
+    model = str(document["model_digest"])[:12]
+    console.print(
+        f"{document['harness']}@{document['version']} with model {model} in {document['environment']}"
+        f" (run {document['run'] or 'none'})",
+        markup=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,57 @@
+"""`hat run`: a harness version through the whole pipeline on this machine."""
+
+import signal
+from typing import Annotated, Literal
+
+import typer
+
+from pipelines.cli.options import HarnessArgument, RegistryOption, registry_folder
+from pipelines.cli.output import JsonFlag, err, out, print_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("run")(run)
+
+
+def run(
+    harness: HarnessArgument,
+    profile: Annotated[str, typer.Option(help="Name of a profile, or a YAML file.")] = "laptop",
+    mode: Annotated[
+        Literal["auto", "train", "screen"],
+        typer.Option(
+            help="auto tries the model in production first; screen never trains; train always does."
+        ),
+    ] = "auto",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Replace a setting, e.g. sft.control=fixed."),
+    ] = None,
+    resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with this run.")] = None,
+    registry: RegistryOption = None,
+    json_output: JsonFlag = False,
+) -> None:
+    """Screen a harness version with the model in production; train, judge and promote if that fails."""
+    from hat.errors import BadInput
+    from hat.harness.registry import Registry, parse_reference
+    from hat.runs.config import parse_overrides
+    from pipelines.cli.summary import print_record
+    from pipelines.start import RunRequest, resume_run, start_run
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    name, version = parse_reference(harness)
+    if resume is not None:
+        if settings:
+            raise BadInput("a resumed run keeps its settings", where="--set", mend="Start a new run.")
+        record = resume_run(resume, harness, err())
+    else:
+        request = RunRequest(name, version, profile, mode, parse_overrides(settings or []))
+        record = start_run(request, Registry(registry_folder(registry)), err())
+    print_record(record, err() if json_output else out())
+    if json_output:
+        print_json(record.model_dump(mode="json"))
+    raise typer.Exit(record.exit_status)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,56 @@
+"""`hat runs` and `hat report`: what ran, and how to read about it."""
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipelines.cli.output import JsonFlag, out, print_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("runs")(runs)
+    app.command("report")(report)
+
+
+def runs(json_output: JsonFlag = False) -> None:
+    """List runs, newest first."""
+    from rich.table import Table
+
+    from hat.runs.places import open_run_store
+    from hat.runs.record import list_records
+
+    records = [record.as_seen_now() for record in list_records(open_run_store())]
+    if json_output:
+        print_json([record.model_dump(mode="json") for record in records])
+        return
+    table = Table("run", "profile", "status", "verdict", "trained", "promoted", box=None)
+    for record in records:
+        table.add_row(
+            record.run,
+            record.profile,
+            record.status,
+            record.verdict or "",
+            "yes" if record.trained else "no",
+            "yes" if record.promoted else "no",
+        )
+    out().print(table)
+
+
+def report(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run's name, as `hat runs` lists it.")],
+    open_report: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+) -> None:
+    """Say where a run's HTML report is, or open it."""
+    from hat.errors import BadInput
+    from hat.runs.places import open_run_store
+    from hat.runs.record import read_record
+
+    record = read_record(open_run_store(), run)
+    if not record.report:
+        raise BadInput("the run has no report", where=run, mend="It is written when a run ends.")
+    out().print(record.report, soft_wrap=True)
+    if open_report:
+        webbrowser.open(Path(record.report).as_uri() if "://" not in record.report else record.report)

@@ -1,0 +1,170 @@
+"""Starts, resumes and finishes a run on this machine: what `hat run` does."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from hat.errors import BadInput
+from hat.files import as_environment_failure
+from hat.harness.registry import Registry, parse_reference
+from hat.runs.compose import REPORTED_STEPS, compose_record
+from hat.runs.harness_archive import publish_harness
+from hat.runs.places import new_run_id, open_run_store, run_folder
+from hat.runs.progress import Reader
+from hat.runs.record import RunError, RunRecord, read_record, write_record
+from hat.steps.contract import STEPS
+from hat.steps.resolve import read_settings
+from hat.storage import Store
+from pipelines import local
+from pipelines.board import Board
+from pipelines.compile import compile_profile
+from pipelines.live import make_view
+from pipelines.profile import load_profile
+from pipelines.version import code_version
+
+LOCAL_IMAGE = "hat-python-local"
+"""Stands in for the image parameters: kfp's subprocess runner starts no container."""
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What a user asks of a new run."""
+
+    harness: str
+    version: str | None
+    profile: str
+    mode: str
+    overrides: dict[str, Any]
+
+
+def start_run(request: RunRequest, registry: Registry, console: Console) -> RunRecord:
+    """Run a harness version through the pipeline and return the run's record.
+
+    Raises:
+        BadInput: anything that can be known to be wrong before the first step.
+    """
+    profile = load_profile(request.profile)
+    read_settings(profile.settings_json(), json.dumps(request.overrides), code_version())
+    store = open_run_store()
+    harness = publish_harness(store, registry, request.harness, request.version)
+    record = RunRecord(
+        run=new_run_id(harness.name, harness.version),
+        harness=harness.name,
+        version=harness.version,
+        harness_digest=harness.digest,
+        code_version=code_version(),
+        profile=request.profile,
+        mode=request.mode,
+        overrides=request.overrides,
+        started=_now(),
+        runner_pid=os.getpid(),
+    )
+    return _drive(store, record, console)
+
+
+def resume_run(run: str, reference: str, console: Console) -> RunRecord:
+    """Go on with a run that failed or was cut off; its finished steps are not run again.
+
+    Raises:
+        BadInput: no such run, a run of another harness, one that is still going on, or one that is finished.
+    """
+    store = open_run_store()
+    record = read_record(store, run)
+    name, version = parse_reference(reference)
+    if name != record.harness or version not in (None, record.version):
+        raise BadInput(
+            f"{run} is a run of {record.harness}@{record.version}, not of {reference}", where="--resume"
+        )
+    if record.status == "succeeded":
+        console.print(f"{run} is finished: nothing to resume", markup=False, highlight=False)
+        return record
+    if record.code_version != code_version():
+        console.print("The code changed since this run began: steps it affects run again.", highlight=False)
+    again = {
+        "status": "running",
+        "error": None,
+        "finished": None,
+        "attempts": record.attempts + 1,
+        "runner_pid": os.getpid(),
+        "code_version": code_version(),
+    }
+    return _drive(store, record.model_copy(update=again), console)
+
+
+def _drive(store: Store, record: RunRecord, console: Console) -> RunRecord:
+    folder = run_folder(record.run)
+    with _only_runner(folder, record.run):
+        for step in STEPS:  # of an earlier attempt; the results themselves stay
+            store.delete(f"runs/{record.run}/steps/{step.name}.json")
+        write_record(store, record)
+        console.print(f"Run {record.run}", markup=False, highlight=False)
+        package = compile_profile(record.profile, folder)
+        events = Reader(folder)
+        events.skip_to_end()
+        board = Board.of(load_profile(record.profile).expected_seconds, REPORTED_STEPS)
+        try:
+            running = local.start(package, _arguments(record), record.run)
+            with make_view(console) as view:
+                error = running.wait(lambda: view.show(board, events.events()))
+        except KeyboardInterrupt:
+            cut = compose_record(store, record).model_copy(update={"status": "interrupted"})
+            write_record(store, cut)
+            raise
+        return _finished(store, record, board, error, running.log)
+
+
+def _finished(store: Store, record: RunRecord, board: Board, error: RunError | None, log: Path) -> RunRecord:
+    """The record that `finalize` wrote, or one made here when it did not get to run."""
+    if error is not None and not error.step and board.running is not None:
+        step = board.running.name
+        message = f"step {step} was killed, perhaps for want of memory; its log is {log}"
+        error = error.model_copy(update={"step": step, "message": message})
+    written = read_record(store, record.run)
+    if written.finished is not None and (error is None) == (written.error is None):
+        return written
+    final = compose_record(store, record, error).model_copy(update={"finished": _now()})
+    write_record(store, final)
+    return final
+
+
+def _arguments(record: RunRecord) -> dict[str, Any]:
+    return {
+        "harness": record.harness,
+        "version": record.version,
+        "harness_digest": record.harness_digest or "",
+        "mode": record.mode,
+        "overrides": json.dumps(record.overrides, ensure_ascii=False, sort_keys=True),
+        "code_version": record.code_version,
+        "image_cpu": LOCAL_IMAGE,
+        "image_train": LOCAL_IMAGE,
+    }
+
+
+@contextmanager
+def _only_runner(folder: Path, run: str) -> Iterator[None]:
+    """Hold the run's lock, which the kernel drops when this process dies. Raises `BadInput` if it is held."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = open(folder / "lock", "ab")  # noqa: SIM115  closed below; the try covers the opening only
+    except OSError as error:
+        raise as_environment_failure(error, folder) from error
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BadInput(
+                f"{run} is still going on", where="--resume", mend="Wait for it, or end it."
+            ) from error
+        yield
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,30 @@
+"""The version of our code, as every cache key holds it."""
+
+from functools import cache
+from pathlib import Path
+
+import components
+import hat
+import pipelines
+from hat.files import canonical_json, sha256_file, sha256_text
+
+SUFFIXES = {".py", ".yaml", ".json", ".jsonl", ".jinja", ".txt", ".md"}
+
+
+@cache
+def code_version() -> str:
+    """Hex SHA-256 of the sources of our packages, their data files and the constraints.
+
+    Command-line modules are left out: they cannot change what a step computes.
+    """
+    pairs = []
+    for package in (hat, components, pipelines):
+        root = Path(str(package.__file__)).parent
+        for path in root.rglob("*"):
+            relative = path.relative_to(root.parent).as_posix()
+            if path.suffix in SUFFIXES and not relative.startswith("pipelines/cli/") and path.is_file():
+                pairs.append((relative, sha256_file(path)))
+    constraints = Path(str(hat.__file__)).parent.parent / "constraints.txt"
+    if constraints.is_file():
+        pairs.append(("constraints.txt", sha256_file(constraints)))
+    return sha256_text(canonical_json(sorted(pairs)))

@@ -2,36 +2,37 @@
 
 import hashlib
 import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 
-from hat.errors import BadInput
 from hat.files import sha256_file
-
-MAX_FILES = 5000
+from hat.harness.problems import BadHarness, Problems
+from hat.harness.reading.bundle import list_files
 
 
 def folder_files(folder: Path) -> list[Path]:
     """All files below ``folder``, sorted by path.
 
     Raises:
-        BadInput: a symbolic link, or more than `MAX_FILES` files.
+        BadHarness: a symbolic link, a special file, or more than the limits allow.
     """
-    files = []
-    for path in sorted(folder.rglob("*")):
-        if path.is_symlink():
-            raise BadInput("symbolic links are not allowed in a harness", where=str(path))
-        if path.is_file():
-            files.append(path)
-            if len(files) > MAX_FILES:
-                raise BadInput(f"more than {MAX_FILES} files", where=str(folder))
+    problems = Problems()
+    files = list_files(folder, problems)
+    if problems.errors:
+        raise BadHarness(problems.sorted(), where=str(folder))
     return files
 
 
 def digest_folder(folder: Path) -> str:
-    """Hex digest of all files below ``folder``."""
+    """Hex digest of all files below ``folder``. Raises `BadHarness` as `folder_files` does."""
+    return digest_files(folder, folder_files(folder))
+
+
+def digest_files(folder: Path, files: Iterable[Path]) -> str:
+    """Hex digest of ``files``, which lie below ``folder``."""
     pairs = sorted(
         (unicodedata.normalize("NFC", path.relative_to(folder).as_posix()), sha256_file(path))
-        for path in folder_files(folder)
+        for path in files
     )
     digest = hashlib.sha256()
     for name, file_digest in pairs:

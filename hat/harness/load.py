@@ -1,49 +1,241 @@
-"""Loading a harness version's folder into a `Harness`; anything that breaks the format is one clear error."""
+"""Loading a version's folder into a `Harness`; everything that breaks the format is reported at once."""
 
-import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
-import yaml
-from pydantic import BaseModel, ValidationError
+from hat.harness.digest import digest_files
+from hat.harness.manifest import Manifest
+from hat.harness.model import Binding, Block, Harness, Limits
+from hat.harness.problems import BadHarness, Problem, Problems
+from hat.harness.reading.bundle import list_files, read_source
+from hat.harness.reading.checked import checked
+from hat.harness.reading.hooks_file import LinedHook, parse_hooks
+from hat.harness.reading.lined import Lined
+from hat.harness.reading.markdown import LinedDocument, parse_lined_document
+from hat.harness.reading.names import shown, tool_name_problem
+from hat.harness.reading.skill_file import SkillFile, parse_skill
+from hat.harness.reading.strict_yaml import parse_yaml
+from hat.harness.reading.templates import check_template
+from hat.harness.reading.tool_file import ToolFile, parse_tool
 
-from hat.errors import BadInput
-from hat.files import read_json
-from hat.harness.digest import digest_folder
-from hat.harness.manifest import HooksFile, Manifest
-from hat.harness.model import Binding, Block, Document, Harness, Hook, Limits, Skill, Tool
-
-Model = TypeVar("Model", bound=BaseModel)
-
-MAX_FILE_BYTES = 1 << 20
+MANIFEST = "harness.yaml"
+HOOKS = "hooks/hooks.json"
 
 
-def load_harness(folder: Path) -> Harness:
-    """The harness in a version folder.
+@dataclass(frozen=True)
+class Reading:
+    """What reading a version folder gave: the problems, and as much of the harness as could be read."""
+
+    folder: Path
+    problems: tuple[Problem, ...]
+    harness: Harness | None
+    """None when there is any error."""
+    manifest: Manifest | None
+    manifest_source: Lined | None
+    tools: tuple[ToolFile, ...]
+    skills: tuple[SkillFile, ...]
+    blocks: tuple[tuple[str, LinedDocument], ...]
+    hooks: tuple[LinedHook, ...]
+
+
+def load_harness(folder: Path, *, name: str | None = None, version: str | None = None) -> Harness:
+    """The harness in a version folder; with ``name`` and ``version``, it must be that one.
 
     Raises:
-        BadInput: a file is missing, malformed, too large, or leaves the folder.
+        BadHarness: the folder breaks the format; its ``problems`` name file, line and rule of every finding.
+        EnvironmentFailure: the system refuses to read it.
+    """
+    reading = read_harness(folder, name=name, version=version)
+    if reading.harness is None:
+        raise BadHarness(reading.problems, where=str(folder))
+    return reading.harness
+
+
+def read_harness(folder: Path, *, name: str | None = None, version: str | None = None) -> Reading:
+    """Reads a version folder as far as possible and notes every problem of format on the way.
+
+    ``name`` and ``version`` are what the registry's folders say, where it lies in one.
+
+    Raises:
+        EnvironmentFailure: the system refuses to read it.
     """
     folder = Path(folder)
+    problems = Problems()
     if not folder.is_dir():
-        raise BadInput("no such harness folder", where=str(folder))
-    digest = digest_folder(folder)
-    manifest = check_model(Manifest, read_yaml(folder / "harness.yaml"), folder / "harness.yaml")
-    tools = tuple(_load_tool(folder / "tools" / f"{name}.json") for name in manifest.bindings)
-    _refuse_unbound(folder, {tool.name for tool in tools})
+        problems.add("missing-file", folder, "no such harness folder")
+        return Reading(folder, problems.sorted(), None, None, None, (), (), (), ())
+    files = list_files(folder, problems)
+    present = {path.relative_to(folder).as_posix(): path for path in files}
+    source, manifest = _read_manifest(folder / MANIFEST, problems)
+    if manifest is not None and source is not None:
+        _check_place(folder / MANIFEST, manifest, source, {"name": name, "version": version}, problems)
+    tools = _read_tools(folder, present, manifest, source, problems)
+    skills = _read_skills(present, problems)
+    blocks = _read_blocks(folder, manifest, source, problems)
+    hooks = _read_hooks(folder / HOOKS, problems) if HOOKS in present else ()
+    _note_unused(present, manifest, problems)
+    harness = None
+    if manifest is not None and not problems.errors:
+        harness = _assembled(manifest, tools, skills, blocks, hooks, digest_files(folder, files))
+    return Reading(folder, problems.sorted(), harness, manifest, source, tools, skills, blocks, hooks)
+
+
+def read_text(path: Path) -> str:
+    """A text file that belongs to a harness: UTF-8, within the limits.
+
+    Raises:
+        BadHarness: absent, too large, not UTF-8 or not a regular file.
+    """
+    problems = Problems()
+    text = read_source(path, problems)
+    if text is None:
+        raise BadHarness(problems.sorted(), where=str(path))
+    return text
+
+
+def _read_manifest(path: Path, problems: Problems) -> tuple[Lined | None, Manifest | None]:
+    text = read_source(path, problems)
+    source = None if text is None else parse_yaml(text, path, problems)
+    if source is None:
+        return None, None
+    manifest = checked(Manifest, source, path, "manifest-schema", problems)
+    if manifest is None:
+        return source, None
+    seen: set[str] = set()
+    for index, block in enumerate(manifest.prompt.blocks):
+        if block.id in seen:
+            line = source.line("prompt", "blocks", index)
+            problems.add("duplicate-name", path, f"two blocks are called {block.id!r}", line)
+        seen.add(block.id)
+    if sum(block.kind == "skills" for block in manifest.prompt.blocks) > 1:
+        line = source.line("prompt", "blocks")
+        problems.add("duplicate-name", path, "two blocks list the skills", line)
+    return source, manifest
+
+
+def _check_place(
+    path: Path, manifest: Manifest, source: Lined, expected: dict[str, str | None], problems: Problems
+) -> None:
+    for key, folder_name in expected.items():
+        written = getattr(manifest, key)
+        if folder_name is not None and folder_name != written:
+            message = f"{key} is {written!r}, but the folder is called {shown(folder_name)}"
+            problems.add("version-folder", path, message, source.line(key))
+
+
+def _read_tools(
+    folder: Path,
+    present: dict[str, Path],
+    manifest: Manifest | None,
+    source: Lined | None,
+    problems: Problems,
+) -> tuple[ToolFile, ...]:
+    tools: dict[str, ToolFile] = {}
+    for name, path in present.items():
+        if name.startswith("tools/") and name.endswith(".json") and name.count("/") == 1:
+            text = read_source(path, problems)
+            tool = None if text is None else parse_tool(text, path, problems)
+            if tool is not None:
+                tools[path.stem] = tool
+    if manifest is None or source is None:
+        return tuple(tools.values())
+    for name, binding in manifest.bindings.items():
+        line = source.line("bindings", name)
+        if tool_name_problem(name):
+            problems.add("illegal-name", folder / MANIFEST, f"binding {tool_name_problem(name)}", line)
+        elif f"tools/{name}.json" not in present:
+            problems.add(
+                "missing-file", folder / MANIFEST, f"{name} is bound, but tools/{name}.json is missing", line
+            )
+        elif name in tools:
+            arguments = tools[name].tool.input_schema.get("properties", {})
+            for argument in binding.arguments:
+                if argument not in arguments:
+                    message = f"{name} has no argument {shown(argument)} in its inputSchema"
+                    place = source.line("bindings", name, "arguments", argument)
+                    problems.add("binding-argument", folder / MANIFEST, message, place)
+    for name in sorted(set(tools) - set(manifest.bindings)):
+        problems.add("binding-operation", tools[name].path, f"the tool {name} has no binding in {MANIFEST}")
+    # Tools are presented in the order of their bindings.
+    return tuple(tools[name] for name in manifest.bindings if name in tools)
+
+
+def _read_skills(present: dict[str, Path], problems: Problems) -> tuple[SkillFile, ...]:
+    skills = []
+    for name, path in present.items():
+        parts = name.split("/")
+        if len(parts) == 3 and parts[0] == "skills" and parts[2] == "SKILL.md":
+            text = read_source(path, problems)
+            skill = None if text is None else parse_skill(text, path, problems)
+            if skill is not None:
+                check_template(skill.skill.description, path, skill.header.line("description"), problems)
+                skills.append(skill)
+    return tuple(skills)
+
+
+def _read_blocks(
+    folder: Path, manifest: Manifest | None, source: Lined | None, problems: Problems
+) -> tuple[tuple[str, LinedDocument], ...]:
+    if manifest is None or source is None:
+        return ()
+    blocks: list[tuple[str, LinedDocument]] = []
+    titles: dict[str, str] = {}
+    for entry in manifest.prompt.blocks:
+        path = folder / "prompts" / f"{entry.id}.md"
+        text = read_source(path, problems)
+        document = None if text is None else parse_lined_document(text, path, problems)
+        if document is None:
+            continue
+        for item, line in document.texts():
+            check_template(item, path, line, problems)
+        title = document.document.title
+        if title in titles and titles[title] != entry.id:
+            message = f"the block {titles[title]} has the title {title!r}, too"
+            problems.add("duplicate-name", path, message, document.title_line)
+        titles[title] = entry.id
+        blocks.append((entry.id, document))
+    return tuple(blocks)
+
+
+def _read_hooks(path: Path, problems: Problems) -> tuple[LinedHook, ...]:
+    text = read_source(path, problems)
+    return () if text is None else parse_hooks(text, path, problems) or ()
+
+
+def _note_unused(present: dict[str, Path], manifest: Manifest | None, problems: Problems) -> None:
+    prompts = {f"prompts/{entry.id}.md" for entry in manifest.prompt.blocks} if manifest else None
+    for name, path in present.items():
+        folder, _, rest = name.partition("/")
+        if name in (MANIFEST, HOOKS):
+            continue
+        if folder == "prompts" and (prompts is None or name in prompts):
+            continue
+        if folder == "tools" and rest.endswith(".json") and "/" not in rest:
+            continue
+        if folder == "skills" and rest.count("/") == 1 and rest.endswith("/SKILL.md"):
+            continue
+        problems.add("unused-file", path, "no part of the harness reads this file")
+
+
+def _assembled(
+    manifest: Manifest,
+    tools: tuple[ToolFile, ...],
+    skills: tuple[SkillFile, ...],
+    blocks: tuple[tuple[str, LinedDocument], ...],
+    hooks: tuple[LinedHook, ...],
+    digest: str,
+) -> Harness:
+    kinds = {entry.id: entry.kind for entry in manifest.prompt.blocks}
     return Harness(
         name=manifest.name,
         version=manifest.version,
         parent=manifest.parent,
         changed=manifest.changed,
         domain=manifest.domain,
-        tools=tools,
-        skills=tuple(_load_skill(path) for path in sorted((folder / "skills").glob("*/SKILL.md"))),
-        blocks=tuple(
-            Block(entry.id, entry.kind, parse_document(read_text(folder / "prompts" / f"{entry.id}.md")))
-            for entry in manifest.prompt.blocks
-        ),
-        hooks=_load_hooks(folder / "hooks" / "hooks.json"),
+        tools=tuple(entry.tool for entry in tools),
+        skills=tuple(entry.skill for entry in skills),
+        blocks=tuple(Block(name, kinds[name], document.document) for name, document in blocks),
+        hooks=tuple(entry.hook for entry in hooks),
         limits=Limits(**manifest.limits.model_dump()),
         layout=manifest.prompt.layout,
         bindings=tuple(
@@ -52,140 +244,3 @@ def load_harness(folder: Path) -> Harness:
         ),
         files_digest=digest,
     )
-
-
-def read_text(path: Path) -> str:
-    """A harness file's text: UTF-8, at most `MAX_FILE_BYTES`."""
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise BadInput(f"larger than {MAX_FILE_BYTES} bytes", where=str(path))
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise BadInput("no such file", where=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise BadInput(f"not UTF-8 at byte {error.start}", where=str(path)) from error
-
-
-def read_yaml(path: Path) -> Any:
-    """A YAML document through the safe loader; anchors and aliases are refused, since they can blow up."""
-    return parse_yaml(read_text(path), path, first_line=1)
-
-
-def parse_yaml(text: str, path: Path, first_line: int) -> Any:
-    try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                line = event.start_mark.line + first_line
-                raise BadInput("YAML aliases are not allowed", where=f"{path}:{line}")
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + first_line}" if mark else str(path)
-        raise BadInput(f"not YAML: {getattr(error, 'problem', None) or error}", where=where) from error
-
-
-def check_model(model: type[Model], value: Any, path: Path) -> Model:
-    """``value`` as a ``model``, or one message naming the first wrong key."""
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise BadInput(f"{key}: {first['msg']}" if key else first["msg"], where=str(path)) from error
-
-
-def parse_document(text: str) -> Document:
-    """A document of one ``# title`` and its items; a paragraph is an item, too.
-
-    Raises:
-        BadInput: there is no title.
-    """
-    title, items, paragraph = "", [], []
-    for line in [*text.splitlines(), ""]:
-        stripped = line.strip()
-        starts_item = stripped.startswith(("- ", "* "))
-        if (not stripped or starts_item or stripped.startswith("# ")) and paragraph:
-            items.append(" ".join(paragraph))
-            paragraph = []
-        if stripped.startswith("# ") and not title:
-            title = stripped[2:].strip()
-        elif starts_item:
-            paragraph = [stripped[2:].strip()]
-        elif stripped:
-            paragraph.append(stripped)
-    if not title:
-        raise BadInput("a document begins with a title, '# ...'")
-    return Document(title, tuple(items))
-
-
-def split_front_matter(text: str, path: Path) -> tuple[dict[str, Any], str]:
-    """The YAML front matter of a SKILL.md and the body after it."""
-    lines = text.splitlines()
-    if not lines or lines[0].strip() != "---":
-        raise BadInput("no front matter: the first line must be ---", where=f"{path}:1")
-    for number, line in enumerate(lines[1:], start=1):
-        if line.strip() == "---":
-            header = parse_yaml("\n".join(lines[1:number]), path, first_line=2)
-            if not isinstance(header, dict):
-                raise BadInput("the front matter is not a mapping", where=f"{path}:2")
-            return header, "\n".join(lines[number + 1 :])
-    raise BadInput("the front matter is not closed by ---", where=f"{path}:1")
-
-
-def _load_tool(path: Path) -> Tool:
-    value = read_json(path)
-    if not isinstance(value, dict) or not isinstance(value.get("inputSchema"), dict):
-        raise BadInput("a tool is an MCP Tool object with name and inputSchema", where=str(path))
-    if value.get("name") != path.stem:
-        raise BadInput(f"the name {value.get('name')!r} differs from the file's", where=str(path))
-    output_schema = value.get("outputSchema")
-    return Tool(
-        name=value["name"],
-        description=str(value.get("description", "")),
-        input_schema_json=json.dumps(value["inputSchema"], ensure_ascii=False),
-        title=str(value.get("title", "")),
-        output_schema_json=None if output_schema is None else json.dumps(output_schema, ensure_ascii=False),
-        annotations_json=json.dumps(value.get("annotations", {}), ensure_ascii=False),
-    )
-
-
-def _refuse_unbound(folder: Path, bound: set[str]) -> None:
-    for path in sorted((folder / "tools").glob("*.json")):
-        if path.stem not in bound:
-            raise BadInput("the tool has no binding in harness.yaml", where=str(path))
-
-
-def _load_skill(path: Path) -> Skill:
-    header, body = split_front_matter(read_text(path), path)
-    name, description = header.get("name"), header.get("description")
-    if name != path.parent.name:
-        raise BadInput(f"the skill's name {name!r} differs from its folder's", where=str(path))
-    if not isinstance(description, str) or not 1 <= len(description) <= 1024:
-        raise BadInput("a description of 1 to 1024 characters is needed", where=str(path))
-    metadata = header.get("metadata") or {}
-    kind = metadata.get("kind", "strategy")
-    if kind not in ("reply", "strategy"):
-        raise BadInput(f"metadata.kind is {kind!r}; it is reply or strategy", where=str(path))
-    try:
-        document = parse_document(body)
-    except BadInput as error:
-        raise BadInput(error.what, where=str(path)) from error
-    return Skill(str(name), description, kind, tuple(str(metadata.get("intents", "")).split()), document)
-
-
-def _load_hooks(path: Path) -> tuple[Hook, ...]:
-    if not path.exists():
-        return ()
-    hooks_file = check_model(HooksFile, read_json(path), path)
-    hooks = []
-    for event, matchers in hooks_file.hooks.items():
-        for entry in matchers:
-            for hook in entry.hooks:
-                if hook.type != "builtin" or hook.check is None:
-                    raise BadInput(
-                        "only hooks of type builtin with a check can run",
-                        where=str(path),
-                        mend="Commands are off: they would run outside of the episode's control.",
-                    )
-                hooks.append(Hook(event, entry.matcher, hook.check, hook.message))
-    return tuple(hooks)

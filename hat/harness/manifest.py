@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Layout = Literal["markdown", "plain", "json", "xml"]
-SemanticVersion = Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
+VERSION_PATTERN = r"(?:0|[1-9][0-9]{0,5})\.(?:0|[1-9][0-9]{0,5})\.(?:0|[1-9][0-9]{0,5})"
+"""Three numbers without leading zeros; bounded, so that they stay comparable and printable."""
+SemanticVersion = Annotated[str, Field(pattern=f"^{VERSION_PATTERN}$")]
 
 
 class _Strict(BaseModel):
@@ -22,7 +24,7 @@ class BlockEntry(_Strict):
 class Prompt(_Strict):
     layout: Layout
     blocks: Annotated[list[BlockEntry], Field(min_length=1)]
-    """In the order in which the model reads them; what changes per session belongs last, so that prefixes are shared."""
+    """In the order in which the model reads them; what changes per session goes last, to share prefixes."""
 
 
 class LimitsEntry(_Strict):

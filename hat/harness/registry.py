@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hat.errors import BadInput
-from hat.harness.digest import digest_folder
 from hat.harness.load import load_harness
+from hat.harness.manifest import VERSION_PATTERN
 from hat.harness.model import Harness
+from hat.harness.problems import BadHarness, Problems
+from hat.harness.versions import LOCK_FILE, is_version, read_lock, version_key
 
-_REFERENCE = re.compile(r"^([a-z0-9-]{1,64})(?:@(\d+\.\d+\.\d+))?$")
-LOCK_FILE = "versions.lock"
+__all__ = ["LOCK_FILE", "Registry", "parse_reference", "version_key"]
+
+_REFERENCE = re.compile(rf"([a-z0-9-]{{1,64}})(?:@({VERSION_PATTERN}))?")
 
 
 def parse_reference(reference: str) -> tuple[str, str | None]:
@@ -19,15 +22,12 @@ def parse_reference(reference: str) -> tuple[str, str | None]:
     Raises:
         BadInput: the text is neither NAME nor NAME@VERSION.
     """
-    match = _REFERENCE.match(reference)
+    match = _REFERENCE.fullmatch(reference)
     if not match:
-        raise BadInput(f"{reference!r} is not a harness", mend="Write NAME or NAME@VERSION, as in live-shop@1.0.0.")
+        raise BadInput(
+            f"{reference!r} is not a harness", mend="Write NAME or NAME@VERSION, as in live-shop@1.0.0."
+        )
     return match.group(1), match.group(2)
-
-
-def version_key(version: str) -> tuple[int, ...]:
-    """Semantic versions in their order."""
-    return tuple(int(part) for part in version.split("."))
 
 
 @dataclass(frozen=True)
@@ -43,26 +43,39 @@ class Registry:
             BadInput: the registry folder does not exist.
         """
         if not self.root.is_dir():
-            raise BadInput("no such harness registry", where=str(self.root), mend="Give its folder with --registry.")
+            raise BadInput(
+                "no such harness registry", where=str(self.root), mend="Give its folder with --registry."
+            )
         return sorted(path.name for path in self.root.iterdir() if (path / "versions").is_dir())
 
     def versions(self, name: str) -> list[str]:
-        """Versions of a harness, oldest first."""
+        """Versions of a harness, oldest first; the linter reports folders that are no version.
+
+        Raises:
+            BadInput: no harness of that name.
+        """
         if name not in self.names():
-            raise BadInput(
-                f"no harness named {name!r}", where=str(self.root), mend=f"Known: {', '.join(self.names())}."
-            )
+            known = ", ".join(self.names()) or "none"
+            raise BadInput(f"no harness named {name!r}", where=str(self.root), mend=f"Known: {known}.")
         folders = (self.root / name / "versions").iterdir()
-        return sorted((path.name for path in folders if path.is_dir()), key=version_key)
+        return sorted(
+            (path.name for path in folders if is_version(path.name) and path.is_dir()), key=version_key
+        )
 
     def folder(self, name: str, version: str | None) -> Path:
-        """The folder of a version; of the latest one, without a version."""
+        """The folder of a version; of the latest one, without a version.
+
+        Raises:
+            BadInput: no such harness or version.
+        """
         versions = self.versions(name)
         if not versions:
             raise BadInput("the harness has no versions", where=str(self.root / name))
         if version is not None and version not in versions:
             raise BadInput(
-                f"{name} has no version {version}", where=str(self.root), mend=f"Known: {', '.join(versions)}."
+                f"{name} has no version {version}",
+                where=str(self.root),
+                mend=f"Known: {', '.join(versions)}.",
             )
         return self.root / name / "versions" / (version or versions[-1])
 
@@ -70,38 +83,31 @@ class Registry:
         """The harness, once its files match the lock.
 
         Raises:
-            BadInput: unknown name or version, malformed files, or a digest that differs from ``versions.lock``.
+            BadInput: unknown name or version, malformed files, or files that differ from ``versions.lock``.
         """
         folder = self.folder(name, version)
-        harness = load_harness(folder)
+        harness = load_harness(folder, name=name, version=folder.name)
         locked = self.locked(name).get(harness.version)
         if locked is not None and locked != harness.digest:
-            raise BadInput(
-                f"the files of {name}@{harness.version} differ from {LOCK_FILE}",
-                where=str(folder),
-                mend="A merged version is immutable: restore its files and make a new version.",
+            problems = Problems()
+            problems.add(
+                "locked-digest", folder, f"the files of {name}@{harness.version} differ from {LOCK_FILE}"
             )
+            raise BadHarness(problems.found, where=str(folder))
         return harness
 
     def gate_policy(self, name: str) -> Path:
         return self.root / name / "gate.yaml"
 
     def locked(self, name: str) -> dict[str, str]:
-        """Version to digest, as ``versions.lock`` has them: one ``VERSION DIGEST`` a line."""
-        path = self.root / name / LOCK_FILE
-        if not path.exists():
-            return {}
-        entries = {}
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            parts = line.split()
-            if not parts or line.startswith("#"):
-                continue
-            if len(parts) != 2:
-                raise BadInput("a line is VERSION DIGEST", where=f"{path}:{number}")
-            entries[parts[0]] = parts[1]
-        return entries
+        """Version to digest, as ``versions.lock`` has them.
 
-    def lock_text(self, name: str) -> str:
-        """The lock file's text for the versions as they are on disk."""
-        lines = [f"{version} {digest_folder(self.folder(name, version))}" for version in self.versions(name)]
-        return "\n".join(lines) + "\n"
+        Raises:
+            BadHarness: a malformed lock file.
+        """
+        path = self.root / name / LOCK_FILE
+        problems = Problems()
+        entries = read_lock(path, problems)
+        if problems.errors:
+            raise BadHarness(problems.sorted(), where=str(path))
+        return {version: entry.digest for version, entry in entries.items()}

@@ -1,0 +1,1 @@
+"""The linter's rules, one concern a module, over a harness that could be read."""

@@ -48,7 +48,12 @@ def test_some_names_are_chinese_some_stock_is_zero_some_items_are_final_sale() -
 def test_no_word_of_a_name_is_also_a_material_a_color_a_region_or_a_host() -> None:
     named = {word.casefold() for word in words.FIRST_WORDS}
     named |= {noun.casefold() for nouns in words.NOUNS.values() for noun in nouns}
-    values = {*words.COLORS, *words.REGIONS, *words.HOSTS, *(m for ms in words.MATERIALS.values() for m in ms)}
+    values = {
+        *words.COLORS,
+        *words.REGIONS,
+        *words.HOSTS,
+        *(m for ms in words.MATERIALS.values() for m in ms),
+    }
     assert named.isdisjoint({part.casefold() for value in values for part in value.split()})
 
 
@@ -63,7 +68,9 @@ def test_splits_of_links_regions_and_hosts_are_disjoint_and_complete() -> None:
 def test_every_intent_has_enough_phrasings_in_every_split_and_none_in_two() -> None:
     counted = {intent: dict.fromkeys(words.SPLITS, 0) for intent in INTENTS if intent != "missing_link"}
     for name, parts in banks().items():
-        assert len({text.casefold() for split in words.SPLITS for text in parts[split]}) == sum(map(len, parts.values()))
+        assert len({text.casefold() for split in words.SPLITS for text in parts[split]}) == sum(
+            map(len, parts.values())
+        )
         if name != "openers":
             for split in words.SPLITS:
                 counted["detail" if name.startswith("detail_") else name][split] += len(parts[split])

@@ -55,7 +55,7 @@ def resolve_base(name: str, models: ModelStore, home: Path | None = None) -> Mod
         with _staging(home) as folder:
             _fetch_s3(name, folder)
             return models.publish(folder, base=name)
-    if Path(name).expanduser().is_dir():
+    if name and Path(name).expanduser().is_dir():
         return models.publish(Path(name).expanduser(), base=Path(name).expanduser().resolve().name)
     if _HUB_ID.fullmatch(name):
         with _staging(home) as folder:

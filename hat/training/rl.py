@@ -1,0 +1,271 @@
+"""HSA-RL: GRPO on episodes, several reward components, one harness state and one task for each group.
+
+TRL's `GRPOTrainer` with a `rollout_func` that drives `hat.agent.episode.Episode`. What differs from it:
+advantages apart for tool-call and reply segments with an importance ratio for each segment
+(`hat.training.segments`), exact zeros for groups without a difference, a group's prompt computed once, the
+vocabulary projected at sampled tokens only.
+"""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.utils import gather_object
+from datasets import Dataset
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase, TrainerCallback
+from trl import GRPOConfig, GRPOTrainer
+from trl.models.utils import _ForwardRedirection
+from trl.trainer.utils import split_tensor_dict
+
+from hat.agent.policies.local import LocalPolicy
+from hat.domains.base import Domain
+from hat.errors import BadInput
+from hat.training.config import RLConfig
+from hat.training.decode_copy import DecodeCopy
+from hat.training.log_probs import Batch, scored_log_probs
+from hat.training.metrics import StepLog
+from hat.training.rewards import COMPONENTS, groups_without_difference, segment_advantages
+from hat.training.rollouts import CALLS, REPLY, Group, ScoredRollout, play_groups
+from hat.training.safety import REQUIRED_ARGUMENTS, StopOnBrokenNumbers
+from hat.training.segments import policy_loss
+
+
+class EpisodeTrainer(GRPOTrainer):
+    """`GRPOTrainer` whose rollouts are episodes of ``groups``; a row of the data names a group by number."""
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: PreTrainedTokenizerBase,
+        groups: Sequence[Group],
+        domain: Domain,
+        config: RLConfig,
+        arguments: GRPOConfig,
+        callbacks: Sequence[TrainerCallback] = (),
+    ) -> None:
+        # Copied before TRL replaces the model's forward, which a copy would share with the original.
+        self.decoder = DecodeCopy(model)
+        self._reference = DecodeCopy(model)
+        self._reference.sync(model, 0)
+        self._groups = groups
+        self._domain = domain
+        self._config = config
+        self._weights = config.weights.model_dump()
+        self._forward_redirection = _ForwardRedirection()
+        self.last_rollouts: list[ScoredRollout] = []
+        self._pieces: list[dict[str, Any]] = []
+        with warnings.catch_warnings():
+            # We know that it may move between minor versions: pyproject.toml pins them.
+            warnings.filterwarnings("ignore", message="You are using 'rollout_func'")
+            super().__init__(
+                model=model,
+                reward_funcs=[_reward_function(name) for name in COMPONENTS],
+                args=arguments,
+                train_dataset=Dataset.from_dict({"prompt": [str(number) for number in range(len(groups))]}),
+                processing_class=tokenizer,
+                rollout_func=_roll_out,  # type: ignore[arg-type]
+                callbacks=list(callbacks),
+            )
+
+    def roll_out(self, indices: Sequence[int]) -> list[ScoredRollout]:
+        """One rollout for each group number, from the current weights."""
+        version = self.state.global_step
+        self.decoder.sync(self.model, version)
+        policy = LocalPolicy(
+            (self.decoder.model, self.processing_class),
+            max_new_tokens=self._config.max_new_tokens,
+            batch_size=len(indices),
+            temperature=self._config.temperature,
+            seed=self.args.seed * 1_000_003 + version,
+            log_probs=True,
+            name=f"rl:{version}",
+        )
+        return play_groups(policy, self._groups, indices, self._domain, self.decoder.version)
+
+    def step_notes(self) -> dict[str, Any]:
+        """What `hat.training.metrics.StepLog` adds to a step's line: what each group was and earned."""
+        size = self._config.group_size
+        notes = []
+        for start in range(0, len(self.last_rollouts), size):
+            members = self.last_rollouts[start : start + size]
+            trajectory = members[0].trajectory
+            notes.append(
+                {
+                    "task": trajectory.task.id,
+                    "task_digest": trajectory.task.digest,
+                    "state": trajectory.state.digest,
+                    "families": list(trajectory.state.families),
+                    "accuracy": [member.rewards["accuracy"] for member in members],
+                    "ends": [member.trajectory.end for member in members],
+                    "replies": [member.trajectory.reply for member in members],
+                }
+            )
+        rewards = [rollout.rewards for rollout in self.last_rollouts]
+        return {
+            "policy_version": self.last_rollouts[0].policy_version,
+            "groups_without_difference": groups_without_difference(rewards, size),
+            "groups": notes,
+        }
+
+    def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
+        """TRL's, without its shuffle: a group stays together, so that its prompt is computed once."""
+        pieces = self._config.groups_per_step
+        if self._step % (pieces * self.num_iterations) == 0 or not self._pieces:
+            self._pieces = split_tensor_dict(self._generate_and_score_completions(generation_batch), pieces)
+        return self._pieces[self._step % pieces]
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        """TRL's, with an advantage and a segment for each token."""
+        output = super()._generate_and_score_completions(inputs)
+        self.decoder.check(self.model, self.state.global_step)
+        width = output["completion_ids"].shape[1]
+        device = output["completion_ids"].device
+        kinds = _padded([row["kinds"] for row in inputs], width, device)
+        all_rewards = gather_object([row["components"] for row in inputs])
+        for_calls, for_reply = segment_advantages(all_rewards, self._weights, self._config.group_size)
+        first = self.accelerator.process_index * len(inputs)
+        mine = slice(first, first + len(inputs))
+        calls = for_calls[mine].to(device, torch.float32)[:, None]
+        reply = for_reply[mine].to(device, torch.float32)[:, None]
+        output["advantages"] = calls * (kinds == CALLS) + reply * (kinds == REPLY)
+        output["segments"] = _padded([row["segments"] for row in inputs], width, device)
+        return output
+
+    def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+        unwrapped = self.accelerator.unwrap_model(model)
+        # Through the wrapper's own forward, as DDP and DeepSpeed need it.
+        return self._forward_redirection(model, unwrapped, self._loss_of, unwrapped, inputs)
+
+    def _loss_of(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+        segments, advantages = inputs["segments"], inputs["advantages"]
+        batch = Batch(
+            inputs["prompt_ids"], inputs["prompt_mask"], inputs["completion_ids"], inputs["completion_mask"]
+        )
+        scored = segments > 0
+        with self.accelerator.autocast():
+            now = scored_log_probs(model, batch, scored, self.temperature)
+            with torch.no_grad():
+                start = scored_log_probs(self._reference.model, batch, scored, self.temperature)
+        old = inputs.get("old_per_token_logps")
+        old = now.log_probs.detach() if old is None else old
+        result = policy_loss(now.log_probs, old, advantages, segments, self.epsilon_low, self.epsilon_high)
+        self._note(now.log_probs.detach(), start.log_probs, inputs, scored)
+        metrics = self._metrics["train"]
+        metrics["entropy"].append(now.entropies[scored].mean().item())
+        metrics["clipped_share"].append(result.clipped_share)
+        return result.loss / self.current_gradient_accumulation_steps
+
+    def _note(
+        self, now: torch.Tensor, start: torch.Tensor, inputs: dict[str, Any], scored: torch.Tensor
+    ) -> None:
+        """Log how far the policy is from the one RL began with, and from the one that was sampled from."""
+        gap = (start - now)[scored]
+        # The estimator exp(x) - x - 1 of KL(now || start): never negative, low variance (Schulman, 2020).
+        self._metrics["train"]["kl"].append((gap.exp() - gap - 1).mean().item())
+        sampled = (inputs["sampling_per_token_logps"] - now)[scored].abs().mean()
+        self._metrics["train"]["sampling_gap"].append(sampled.item())
+
+
+def train_rl(
+    start: Path,
+    groups: Sequence[Group],
+    domain: Domain,
+    config: RLConfig,
+    *,
+    work: Path,
+    log: Path,
+    seed: int,
+    callbacks: Sequence[TrainerCallback] = (),
+    resume_from: Path | None = None,
+) -> tuple[Any, PreTrainedTokenizerBase]:
+    """Improve the model in ``start`` on ``groups``, ``config.groups_per_step`` of them in each step.
+
+    ``work`` receives the Trainer's checkpoints; ``log`` one JSON line a step.
+
+    Raises:
+        BadInput: fewer groups than one step needs.
+        BrokenNumbers: a reward, gradient, KL or loss is not finite.
+    """
+    needed = config.steps * config.groups_per_step
+    if len(groups) < needed:
+        raise BadInput(
+            f"{len(groups)} groups are fewer than {config.steps} steps of {config.groups_per_step}",
+            where="reinforcement learning",
+            mend="Lower rl.steps or rl.groups_per_step, or give more tasks.",
+        )
+    tokenizer = AutoTokenizer.from_pretrained(start)
+    model = AutoModelForCausalLM.from_pretrained(start, dtype=torch.float32)
+    trainer = EpisodeTrainer(
+        model, tokenizer, groups, domain, config, _arguments(config, work, seed), callbacks
+    )
+    trainer.add_callback(StepLog("rl", log, trainer.step_notes))
+    trainer.add_callback(StopOnBrokenNumbers("rl", zero_loss_stops=False))
+    trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
+    return trainer.model, tokenizer
+
+
+def _arguments(config: RLConfig, work: Path, seed: int) -> GRPOConfig:
+    return GRPOConfig(
+        output_dir=str(work),
+        max_steps=config.steps,
+        per_device_train_batch_size=config.group_size,
+        gradient_accumulation_steps=config.groups_per_step,
+        steps_per_generation=config.groups_per_step,
+        num_generations=config.group_size,
+        num_iterations=config.updates_per_rollout,
+        max_completion_length=config.max_new_tokens,
+        temperature=config.temperature,
+        shuffle_dataset=False,  # groups are planned in their order
+        multi_objective_aggregation="normalize_then_sum",
+        importance_sampling_level="sequence",
+        loss_type="grpo",
+        reward_weights=[getattr(config.weights, name) for name in COMPONENTS],
+        epsilon=config.clip_low,
+        epsilon_high=config.clip_high,
+        beta=0.0,
+        learning_rate=config.learning_rate,
+        lr_scheduler_type="constant",
+        weight_decay=0.0,
+        max_grad_norm=1.0,
+        bf16=True,
+        use_cpu=not torch.cuda.is_available(),
+        gradient_checkpointing=False,
+        dataloader_pin_memory=False,
+        save_strategy="steps" if config.checkpoint_steps else "no",
+        save_steps=config.checkpoint_steps or 1,
+        save_total_limit=2,
+        report_to=[],
+        disable_tqdm=True,
+        seed=seed,
+        data_seed=seed,
+        **REQUIRED_ARGUMENTS,
+    )
+
+
+def _roll_out(prompts: list[str], trainer: EpisodeTrainer) -> dict[str, list[Any]]:
+    """TRL's ``rollout_func``: what is not one of its own keys reaches the reward functions."""
+    rollouts = trainer.roll_out([int(prompt) for prompt in prompts])
+    trainer.last_rollouts = rollouts
+    return {
+        "prompt_ids": [rollout.prompt_ids for rollout in rollouts],
+        "completion_ids": [rollout.completion_ids for rollout in rollouts],
+        "logprobs": [rollout.sampling_log_probs for rollout in rollouts],
+        "env_mask": [[int(segment > 0) for segment in rollout.segments] for rollout in rollouts],
+        "segments": [rollout.segments for rollout in rollouts],
+        "kinds": [rollout.kinds for rollout in rollouts],
+        "components": [rollout.rewards for rollout in rollouts],
+    }
+
+
+def _reward_function(name: str) -> Any:
+    def reward(*, components: list[dict[str, float | None]], **_: Any) -> list[float | None]:
+        return [component[name] for component in components]
+
+    reward.__name__ = name
+    return reward
+
+
+def _padded(rows: list[list[int]], width: int, device: torch.device) -> torch.Tensor:
+    return torch.tensor([row + [0] * (width - len(row)) for row in rows], device=device)

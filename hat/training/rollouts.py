@@ -1,0 +1,146 @@
+"""Groups of rollouts for reinforcement learning: one harness state and one task, played several times."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hat.agent.calls import OPEN_TAG
+from hat.agent.episode import Episode
+from hat.agent.policies.local import LocalPolicy, Rollout
+from hat.augment.config import AugmentConfig
+from hat.augment.sampler import sample_state
+from hat.augment.state import HarnessState
+from hat.domains.base import Domain, Task
+from hat.errors import BadInput
+from hat.harness.model import Harness
+from hat.training.config import RLConfig
+from hat.training.rewards import check_rewards, rollout_rewards
+from hat.trajectories.record import Trajectory, Turn
+
+_RL_SEEDS = 7_000_000
+"""Where the seeds of this stage's tasks and states begin, away from those that made the SFT data."""
+
+NO_SEGMENT, CALLS, REPLY = 0, 1, 2
+"""What a completion token belongs to: nothing that was sampled, a turn with tool calls, a reply."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """What all rollouts of a group have in common."""
+
+    state: HarnessState
+    task: Task
+    gold_reply: str
+    """The expert's reply; only its length is used."""
+
+
+@dataclass(frozen=True)
+class ScoredRollout:
+    """One rollout in token ids, as sampled. The lists by token are as long as the completion."""
+
+    id: str
+    group: int
+    policy_version: int
+    prompt_ids: list[int]
+    completion_ids: list[int]
+    segments: list[int]
+    """0 where the token was not sampled, else the number of its assistant turn, from 1."""
+    kinds: list[int]
+    """`NO_SEGMENT`, `CALLS` or `REPLY`."""
+    sampling_log_probs: list[float]
+    """0 where the token was not sampled."""
+    rewards: dict[str, float | None]
+    trajectory: Trajectory
+
+
+def plan_groups(
+    harness: Harness, domain: Domain, config: RLConfig, augment: AugmentConfig, seed: int
+) -> list[Group]:
+    """The groups of a whole run, in order: a pure function of its arguments.
+
+    Raises:
+        BadInput: the domain has too few such tasks, or its expert does not reply to one.
+    """
+    count = config.steps * config.groups_per_step
+    tasks = domain.sample_tasks("train", count, _RL_SEEDS + seed, config.intents or None)
+    augmented = round(count * config.augmented_share)
+    order = [True] * augmented + [False] * (count - augmented)
+    random.Random(f"{harness.digest}/{seed}").shuffle(order)
+    always = augment.model_copy(update={"original_share": 0.0})
+    states = [
+        sample_state(harness, seed=_RL_SEEDS + seed * count + index, split="train", config=always)
+        if changed
+        else HarnessState.original(harness)
+        for index, changed in enumerate(order)
+    ]
+    episodes = [Episode(state, task, domain) for state, task in zip(states, tasks, strict=True)]
+    domain.expert().play(episodes, domain.execute, lambda index: None)
+    for episode in episodes:
+        if episode.end != "replied":
+            raise BadInput(
+                f"the expert ends task {episode.task.id} with {episode.end}", where="reinforcement learning"
+            )
+    return [Group(episode.state, episode.task, episode.reply) for episode in episodes]
+
+
+def play_groups(
+    policy: LocalPolicy, groups: Sequence[Group], indices: Sequence[int], domain: Domain, policy_version: int
+) -> list[ScoredRollout]:
+    """Play one episode for each of ``indices``: numbers of ``groups``, each as often as it has rollouts.
+
+    Raises:
+        BrokenNumbers: a reward is not finite; the rollout is named.
+    """
+    episodes = []
+    for position, index in enumerate(indices):
+        group = groups[index]
+        name = f"{group.task.id}/{group.state.digest[:12]}/v{policy_version}/{position}"
+        episodes.append(Episode(group.state, group.task, domain, name))
+    played = policy.roll_out(episodes, domain.execute)
+    return [
+        _score(policy, episode, rollout, groups[index], index, domain, policy_version)
+        for episode, rollout, index in zip(episodes, played, indices, strict=True)
+    ]
+
+
+def _score(
+    policy: LocalPolicy,
+    episode: Episode,
+    rollout: Rollout,
+    group: Group,
+    index: int,
+    domain: Domain,
+    policy_version: int,
+) -> ScoredRollout:
+    trajectory = episode.trajectory(policy.name)
+    scores = None
+    if episode.end not in ("engine_error", "unfinished"):
+        scores = domain.score(group.task, trajectory, group.state.canonical)
+        trajectory = trajectory.with_scores(scores)
+    reply_tokens = len(policy.tokens.ids(trajectory.reply))
+    rewards = rollout_rewards(scores, reply_tokens, len(policy.tokens.ids(group.gold_reply)))
+    check_rewards(episode.id, rewards)
+    segments, kinds = segments_of(rollout, trajectory.turns)
+    return ScoredRollout(
+        id=episode.id,
+        group=index,
+        policy_version=policy_version,
+        prompt_ids=list(rollout.prompt_ids),
+        completion_ids=list(rollout.completion_ids),
+        segments=segments,
+        kinds=kinds,
+        sampling_log_probs=list(rollout.log_probs),
+        rewards=rewards,
+        trajectory=trajectory,
+    )
+
+
+def segments_of(rollout: Rollout, turns: Sequence[Turn]) -> tuple[list[int], list[int]]:
+    """Each completion token's segment number and kind; what was appended between turns has neither."""
+    segments = [NO_SEGMENT] * len(rollout.completion_ids)
+    kinds = list(segments)
+    for number, ((begin, end), turn) in enumerate(zip(rollout.turns, turns, strict=True), start=1):
+        kind = CALLS if turn.calls or (turn.raw is not None and OPEN_TAG in turn.raw) else REPLY
+        segments[begin:end] = [number] * (end - begin)
+        kinds[begin:end] = [kind] * (end - begin)
+    return segments, kinds

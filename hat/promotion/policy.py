@@ -204,11 +204,12 @@ def _problem(location: tuple[int | str, ...], kind: str, message: str) -> str:
     key = ".".join(str(part) for part in location)
     if kind != "extra_forbidden":
         return f"{key}: {message}"
-    nearest = difflib.get_close_matches(str(location[-1]), sorted(_every_key()), n=1)
+    nearest = difflib.get_close_matches(str(location[-1]), sorted(every_key()), n=1)
     return f"{key}: unknown key" + (f" (did you mean {nearest[0]!r}?)" if nearest else "")
 
 
-def _every_key() -> set[str]:
+def every_key() -> set[str]:
+    """Every key that a `gate.yaml` may hold."""
     criteria: list[type[BaseModel]] = [AbsoluteCriterion, RelativeCriterion, SliceCriterion, PercentileLimit]
     models: list[type[BaseModel]] = [GatePolicies, Policy, LatencyPolicy, *criteria]
     return {name for model in models for name in model.model_fields}

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from hat.errors import BadInput
-from hat.promotion.policy import load_policies, parse_policies
+from hat.promotion.policy import every_key, load_policies, parse_policies
+from hat.promotion.reasons import ReasonCode
 
 SHIPPED = Path(__file__).parents[3] / "harness_registry" / "live-shop" / "gate.yaml"
 
@@ -115,3 +116,12 @@ def test_the_shipped_tail_limit_for_h20_needs_the_ninety_queries_of_mlperf():
     policy = load_policies(SHIPPED).policy("h20")
     assert policy.latency is not None
     assert {limit.percentile: limit.minimum_n for limit in policy.latency.limits}[95] == 90
+
+
+def test_the_guide_explains_every_key_and_reason():
+    documents = Path(__file__).parents[3] / "docs"
+    guide = (documents / "how-to" / "gate-policy.md").read_text(encoding="utf-8")
+    keys = {key for key in every_key() if f"`{key}`" not in guide}
+    assert not keys
+    concept = (documents / "concepts" / "promotion.md").read_text(encoding="utf-8")
+    assert not {code.value for code in ReasonCode if code.value not in concept}

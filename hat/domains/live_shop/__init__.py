@@ -1,1 +1,1 @@
-"""The simulated live-commerce room: a synthetic catalogue, its tools, tasks with checkable gold, and scorers."""
+"""The simulated live-commerce room: synthetic catalogue, tools, tasks with checkable gold, scorers."""

@@ -1,7 +1,7 @@
 """The regex baseline: a harness-blind policy whose score stands beside every result.
 
-It knows the names of live-shop@1.0.0 by heart, reads no prompt, no skill and no hook message, and finds values in
-tool results by pattern. Whatever score it reaches needs no language model and no harness.
+It knows the names of live-shop@1.0.0 by heart, reads no tool list, no skill and no hook message, and finds
+values in messages by pattern. Whatever score it reaches needs no language model and no harness.
 """
 
 from __future__ import annotations
@@ -56,9 +56,8 @@ def _script(question: str, system: str) -> Script:
     asked = question.casefold()
     if len(links) > 1:
         a, b = links[:2]
-        first, second = yield _product(a) + _product(b)
-        skill = "item-qa"
-        reply = f"Link {a} costs {_number(first, 'price')} yuan and link {b} costs {_number(second, 'price')} yuan."
+        first, second = (_number(result, "price") for result in (yield _product(a) + _product(b)))
+        skill, reply = "item-qa", f"Link {a} costs {first} yuan and link {b} costs {second} yuan."
     elif links:
         skill, reply = yield from _about_link(asked, question, links[0])
     elif re.search(r"\bend|finish|until|wrap up|close|over\b", asked):

@@ -53,7 +53,7 @@ class LiveShop:
     def execute(
         self, task: Task, operation: str, arguments: Mapping[str, Any], attempt: int = 0
     ) -> ToolOutcome:
-        """Run one operation; the same for every task and attempt (faults are injected around it, not here)."""
+        """Run one operation; the same for every task and attempt: faults are injected around it."""
         return execute_operation(self.catalogue, operation, arguments)
 
     def score(self, task: Task, trajectory: Trajectory, harness: Harness) -> Scores:

@@ -1,4 +1,4 @@
-"""The scripted expert's replies: one short template for each kind of answer, values copied from tool results."""
+"""The scripted expert's replies: one short template for each kind of answer, values copied."""
 
 from __future__ import annotations
 

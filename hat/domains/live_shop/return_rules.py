@@ -1,4 +1,4 @@
-"""Reads the return rule from the text of a skill, so that the expert follows the harness and not its memory."""
+"""Reads the return rule from the text of a skill, so that the expert follows the harness, not its memory."""
 
 from __future__ import annotations
 

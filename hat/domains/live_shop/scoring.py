@@ -77,7 +77,7 @@ def known_facts(trajectory: Trajectory, harness: Harness, catalogue: Catalogue) 
 
 
 def _follows(fact: Fact, task: Task) -> bool:
-    """Whether a side remark is a mere consequence of the gold (in stock, cheaper, difference) or of the question."""
+    """Whether a side remark merely follows from the gold (in stock, cheaper, ...) or repeats the question."""
     if fact.kind == "region":
         return fact.value == task.slots.get("region")
     if fact.value.startswith("not "):
@@ -124,7 +124,7 @@ def _effectiveness(
 
 
 def _tool_rationality(task: Task, trajectory: Trajectory, harness: Harness) -> float:
-    """|needed ∩ made| / |needed ∪ made|, where a repeat is one more made call and a retry after a fault is not."""
+    """|needed ∩ made| / |needed ∪ made|; a repeat is one more call made, a retry after a fault is not."""
     needed = {canonical_operation(operation, arguments) for operation, arguments in task.operations}
     made: Counter[str] = Counter()
     faulted: Counter[str] = Counter()
@@ -144,7 +144,7 @@ def _tool_rationality(task: Task, trajectory: Trajectory, harness: Harness) -> f
 def _domain_calls(
     trajectory: Trajectory, harness: Harness
 ) -> Iterable[tuple[str, Mapping[str, Any], Observation]]:
-    """Every tool call in domain terms, skill loads left out; a call that names no known tool keeps its name."""
+    """Every tool call in domain terms but skill loads; a call that names no known tool keeps its name."""
     for turn in trajectory.turns:
         for call, observation in zip(turn.calls, turn.observations, strict=True):
             try:

@@ -1,4 +1,4 @@
-"""Samples synthetic viewers' questions with checkable gold from one split's products, phrasings and regions."""
+"""Samples synthetic viewers' questions with checkable gold from one split's products and phrasings."""
 
 from __future__ import annotations
 

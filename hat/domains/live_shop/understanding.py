@@ -24,42 +24,69 @@ def _words(*patterns: str) -> re.Pattern[str]:
 
 _OF_LINK: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("returns", _words(r"\breturn", r"refund", r"\bback\b", r"exchang", r"regret")),
-    ("shipping", _words(r"\bship", r"deliver", r"postage", r"freight", r"\barriv", r"courier", r"\breach", r"\bsend\b")),
-    ("coupon", _words(r"coupon", r"\bcodes?\b", r"voucher", r"discount", r"promo", r"\bdeals?\b", r"\boffers?\b", r"cheaper", r"\boff\b")),
-    ("material", _words(r"material", r"fabric", r"\bmade\b", r"\bmake\b.*\bfrom\b", r"\bingredient")),
+    (
+        "shipping",
+        _words(r"\bship", "deliver", "postage", "freight", r"\barriv", "courier", r"\breach", r"\bsend\b"),
+    ),
+    (
+        "coupon",
+        _words("coupon", r"\bcodes?\b", "voucher", "discount", "promo", r"\bdeals?\b", r"\boffers?\b", "cheaper"),
+    ),
+    ("material", _words("material", "fabric", r"\bmade\b", r"\bmake\b.*\bfrom\b", r"\bingredient")),
     ("color", _words(r"\bcolou?rs?\b")),
-    ("size", _words(r"\bsizes?\b", r"how (?:big|large|tall|wide|long is|heavy)", r"\bdimension")),
-    ("stock", _words(r"stock", r"\bleft\b", r"availab", r"sold out", r"sell out", r"remain", r"\bstill\b", r"\bgone\b", r"\bhow many\b(?! yuan)", r"\bany more\b")),
+    ("size", _words(r"\bsizes?\b", "how (?:big|large|tall|wide|long is|heavy)", r"\bdimension")),
+    (
+        "stock",
+        _words(
+            "stock", r"\bleft\b", "availab", "sold out", "sell out", "remain", r"\bstill\b", r"\bgone\b",
+            r"\bhow many\b(?! yuan)", r"\bany more\b",
+        ),
+    ),
 )  # fmt: skip
 """What a question about one link asks, tried in this order; the price, when none fits."""
 
 _DETAILS = ("material", "color", "size")
+_STREAM = r"\b(?:live|stream\w*|show|broadcast|room|session)\b"
 _SHOWING = _words(
-    r"\bthis(?: one| cost| thing| item|$)", r"\bshow(?:ing|n)\b", r"on (?:the |your )?screen", r"\bholding\b",
-    r"in (?:your|ur) hands?", r"\bcurrent\b", r"product on air", r"presenting, ", r"in front of you", r"one you have there",
-    r"that thing", r"\bthat one\b", r"how much is (?:it|that|this)\b",
-)  # fmt: skip
-_PRICE = _words(
-    r"how much",
-    r"\bprice",
-    r"\bcosts?\b",
-    r"going for",
-    r"\byuan\b",
-    r"\bpay\b",
-    r"\bpricey\b",
-    r"\bexpensive\b",
+    r"\bthis(?: one| cost| thing| item|$)",
+    r"\bshow(?:ing|n)\b",
+    r"on (?:the |your )?screen",
+    r"\bholding\b",
+    r"in (?:your|ur) hands?",
+    r"\bcurrent\b",
+    "product on air",
+    "presenting, ",
+    "in front of you",
+    "one you have there",
+    "that thing",
+    r"\bthat one\b",
+    r"how much is (?:it|that|this)\b",
 )
+_PRICE = _words("how much", r"\bprice", r"\bcosts?\b", "going for", r"\byuan\b", r"\bpay\b", r"\bexpensive\b")
 _HOST = _words(
-    r"\bwho\b(?:'s|s| is| are| am| r| runs?)?\b.*\b(?:you|u|host\w*|present\w*|stream\w*|on air|watching|talking|live|speaking|channel)\b",
-    r"\bwho is (?:it|she|he|this|that|who)\b", r"\bis who\b", r"\b(?:your|ur) name\b", r"host(?:'s)? name", r"name of the host",
-    r"\bcall you\b", r"which host", r"\bpresenter\b", r"new host",
-)  # fmt: skip
+    r"\bwho\b(?:'s|s| is| are| am| r| runs?)?\b.*"
+    r"\b(?:you|u|host\w*|present\w*|stream\w*|on air|watching|talking|live|speaking|channel)\b",
+    r"\bwho is (?:it|she|he|this|that|who)\b",
+    r"\bis who\b",
+    r"\b(?:your|ur) name\b",
+    r"host(?:'s)? name",
+    "name of the host",
+    r"\bcall you\b",
+    "which host",
+    r"\bpresenter\b",
+    "new host",
+)
 _ENDS = _words(
-    r"\b(?:live|stream\w*|show|broadcast|room|session|you|u)\b.*\b(?:end|ends|ending|over|finish\w*|clos\w+|offline|done|sign off|wrap up|stop\w*)\b",
-    r"\b(?:end|ends|ending|over|finish\w*|clos\w+|off|stop)\b.*\b(?:live|stream\w*|show|broadcast|room|session)\b",
-    r"\b(?:until|till|til)\b.*\b(?:live|stream\w*|show|broadcast|on|you|watch)\b",
-    r"how (?:long|late)\b.*\b(?:live|stream\w*|show|broadcast|on|here)\b", r"wrap up", r"sign off", r"go offline", r"much longer",
-)  # fmt: skip
+    rf"(?:{_STREAM}|\b(?:you|u)\b).*"
+    r"\b(?:end|ends|ending|over|finish\w*|clos\w+|offline|done|sign off|wrap up|stop\w*)\b",
+    rf"\b(?:end|ends|ending|over|finish\w*|clos\w+|off|stop)\b.*{_STREAM}",
+    rf"\b(?:until|till|til)\b.*(?:{_STREAM}|\b(?:on|you|watch)\b)",
+    rf"how (?:long|late)\b.*(?:{_STREAM}|\b(?:on|here)\b)",
+    "wrap up",
+    "sign off",
+    "go offline",
+    "much longer",
+)
 
 
 @dataclass(frozen=True)

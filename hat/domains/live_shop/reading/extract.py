@@ -1,9 +1,9 @@
 """The facts that a free reply asserts, each with the product it is said of.
 
-Method: references become marks; the reply is cut into sentences and clauses; values and phrases found in a clause
-become facts, their kind decided by the words of the clause (or of those before it), their subject by the nearest
-reference before them. Anything in digits that no rule explains is itself a fact (`number`), so that a reply cannot
-hide a false figure.
+Method: references become marks; the reply is cut into sentences and clauses; values and phrases found in a
+clause become facts, their kind decided by the words of the clause (or of those before it), their subject by the
+nearest reference before them. Anything in digits that no rule explains is itself a fact (`number`), so that a
+reply cannot hide a false figure.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _SHIPPING = re.compile(
     r"\b(?:shipp?(?:s|ed|ing)?|deliver(?:s|y|ed)?|postage|freight|fees?|arriv\w*|courier)\b", re.I
 )
 _COUPON = re.compile(
-    r"\b(?:coupons?|codes?|vouchers?|promo\w*|after|discount(?:ed)?|drops?|down to|comes? to|brings?|lowers?|final price|"
-    r"instead of|apply|applied|use|using|becomes?|cheaper with|deal)\b",
+    r"\b(?:coupons?|codes?|vouchers?|promo\w*|after|discount(?:ed)?|drops?|down to|comes? to|brings?|lowers?|"
+    r"final price|instead of|apply|applied|use|using|becomes?|cheaper with|deal)\b",
     re.I,
 )
 # "39.9 yuan (coupon LIVE20)": the aside tells what the amount before it is.
@@ -45,8 +45,8 @@ _COMPARED = re.compile(
     re.I,
 )
 _VAGUE_EXACT = re.compile(
-    r"\b(?:about|around|approximately|approx\.?|roughly|almost|nearly|over|under|more than|less than|at least|at most|up to|"
-    r"from|between|starting at)\s*(?:¥|RMB)?\s*$",
+    r"\b(?:about|around|approximately|approx\.?|roughly|almost|nearly|over|under|more than|less than|at least|"
+    r"at most|up to|from|between|starting at)\s*(?:¥|RMB)?\s*$",
     re.I,
 )
 _VAGUE_DAYS = re.compile(r"\b(?:over|more than|less than|under|fewer than|at least|between)\s*$", re.I)
@@ -72,8 +72,8 @@ class _Reading:
 def extract_facts(reply: str, catalogue: Catalogue, default_subject: str = "") -> frozenset[Fact]:
     """The facts of a reply. `default_subject` ("link 3") is meant where the reply names no product at all.
 
-    Beside the kinds of gold facts it may give: `available`, `cheaper`, `dearer`, `difference`, `region`, `number`
-    and `unverified`, which the scorer accepts only where they follow from the gold or the tools' results.
+    Beside the kinds of gold facts it may give: `available`, `cheaper`, `dearer`, `difference`, `region`,
+    `number` and `unverified`, which the scorer accepts only where they follow from the gold or the results.
     """
     text = reply.replace("’", "'").replace("‘", "'").replace("：", ":")
     text = (

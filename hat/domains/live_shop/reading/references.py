@@ -8,7 +8,7 @@ from functools import lru_cache
 from hat.domains.live_shop.catalogue import Catalogue
 
 FIRST, LAST = "\ue000", "\uf8ff"
-"""A mark is one private-use character: FIRST + link id. So no digit of a reference is ever read as a claim."""
+"""A mark is one private-use character, FIRST + link id: no digit of a reference is ever read as a claim."""
 MARK = f"[{FIRST}-{LAST}]"
 
 _NOUN = r"(?:links?|items?|products?|numbers?|nos?\.|option|#)"

@@ -1,4 +1,4 @@
-"""Finds the values a clause states: money, days, counts, codes, clock times, sizes, closed-vocabulary words."""
+"""Finds the values a sentence states: money, days, counts, codes, clock times, sizes, vocabulary words."""
 
 from __future__ import annotations
 
@@ -9,14 +9,49 @@ from hat.domains.live_shop import vocabulary as words
 from hat.domains.live_shop.reading.references import MARK
 
 _N = r"(?<![0-9.])([0-9]+(?:\.[0-9]+)?)(?![0-9]|\.[0-9])"
-_MATERIALS = sorted({name for names in words.MATERIALS.values() for name in names}, key=len, reverse=True)
-_COLORS = (*words.COLORS, "gray")
-_SIZE_UNITS = {"cm": "cm", "centimeter": "cm", "centimetre": "cm", "ml": "ml", "milliliter": "ml", "millilitre": "ml",
-               "g": "g", "gram": "g", "kg": "kg", "mm": "mm", "l": "l", "inch": "inch"}  # fmt: skip
+# No product has these; a reply that claims one is wrong, and must be seen to claim it.
+_OTHER_MATERIALS = (
+    *("plastic", "leather", "polyester", "nylon", "wood", "metal", "rubber", "paper", "stone", "aluminium"),
+    *(
+        "aluminum",
+        "copper",
+        "iron",
+        "velvet",
+        "cashmere",
+        "acrylic",
+        "silicone",
+        "sugar",
+        "chocolate",
+        "beef",
+    ),
+)
+_OTHER_COLORS = ("orange", "gold", "silver", "teal", "violet", "turquoise", "magenta", "maroon", "khaki")
+_MATERIALS = sorted(
+    {*_OTHER_MATERIALS, *(name for names in words.MATERIALS.values() for name in names)},
+    key=len,
+    reverse=True,
+)
+_SIZE_UNITS = {
+    **{
+        "cm": "cm",
+        "centimeter": "cm",
+        "centimetre": "cm",
+        "ml": "ml",
+        "milliliter": "ml",
+        "millilitre": "ml",
+    },
+    **{"g": "g", "gram": "g", "kg": "kg", "mm": "mm", "l": "l", "inch": "inch"},
+}
 _SIZE_WORDS = {"small": "S", "medium": "M", "large": "L", "extra large": "XL", "2xl": "XXL"}
 _LEFT = r"(?:left|remain(?:s|ing)?|in stock|available|in the warehouse|to go|on hand)"
 _UNITS = r"(?:pieces?|units?|items?|pcs|of them|more|sets?|pairs?|bottles?|boxes)"
-_VERB = r"(?:costs?|costing|prices?|priced|is|are|it's|was|for|at|to|pay|only|just|now|fee|of|by|vs|charge[sd]?|sells?|[:=])"
+_BEFORE_MONEY = (
+    r"(?<![A-Za-z])(?:costs?|costing|prices?|priced|is|are|it's|was|for|at|to|pay|only|just|now|fee|of|by|vs|"
+    r"charge[sd]?|sells?|[:=])\s*"
+)
+_BEFORE_STOCK = (
+    r"\b(?:there (?:are|is)|have|has|only|just|still|remaining:?|left:?)\s+(?:only |still |just |exactly )?"
+)
 
 
 @dataclass(frozen=True)
@@ -24,43 +59,87 @@ class Value:
     """One value found at [start, end) of the sentence."""
 
     kind: str
-    """money, days, stock, code, clock, size, material, color, host, region or number (anything else in digits)."""
+    """money, days, stock, code, clock, size, material, color, host, region; number: anything else in digits."""
     text: str
     start: int
     end: int
 
 
+def _any(*alternatives: str) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives), re.I)
+
+
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("clock", re.compile(r"(?<![0-9])([0-9]{1,2}):([0-9]{2})(?![0-9])\s*(am|pm)?\b|(?<![0-9.])([0-9]{1,2})(?:\.([0-9]{2}))?\s*(am|pm)\b", re.I)),
-    ("code", re.compile(rf"\b(?:(?:{'|'.join(words.COUPON_PREFIXES)})[0-9]+|(?-i:(?!RMB|CNY|USD)[A-Z]{{3,}}[0-9]+))\b", re.I)),
-    ("foreign", re.compile(rf"(?:\$|€|£|\bUSD\b|\bEUR\b)\s*{_N}|{_N}\s*(?:(?:dollars?|USD|euros?|EUR|pounds?|cents?)\b|%)", re.I)),
-    ("size", re.compile(rf"{_N}\s?(centimet(?:er|re)s?|millilit(?:er|re)s?|grams?|inch(?:es)?|cm|ml|kg|mm|g|l)\b", re.I)),
-    ("size", re.compile(r"(?<![\w'.-])(XXXL|XXL|XL|XS|S|M|L)(?![\w'])")),
-    ("days", re.compile(rf"\bdays?\s*[:=]\s*{_N}", re.I)),
-    ("days", re.compile(rf"([0-9]+)\s*(?:-|–|to|or)\s*([0-9]+)\s*-?\s*(?:\w+\s+)?days?\b|{_N}[\s-]*(?:business |working |calendar |full )?days?\b", re.I)),
-    ("money", re.compile(rf"(?:¥|￥|\bRMB|\bCNY|元)\s*{_N}|{_N}\s*(?:yuan\b|rmb\b|cny\b|元|块|¥|￥)", re.I)),
-    ("stock", re.compile(rf"{_N}\s*(?:{_UNITS}\s+)?(?:of\s+)?(?:the\s+)?(?:{MARK}s?\s*)?(?:is |are )?(?:still |currently )?{_LEFT}\b", re.I)),
-    ("stock", re.compile(rf"{_N}\s*{_UNITS}(?![\w])", re.I)),
-    ("stock", re.compile(rf"\b(?:in )?stock\b(?:\s+(?!yuan)[a-z]+|\s*{MARK}){{0,3}}?\s*(?::|is|of|at|are|=)?\s*{_N}", re.I)),
-    ("stock", re.compile(rf"\b(?:there (?:are|is)|have|has|only|just|still|remaining:?|left:?)\s+(?:only |still |just |exactly )?{_N}(?!\s*(?:yuan|rmb|%))(?=\s*(?:of\b|{MARK}|[.,!]|$|left))", re.I)),
-    ("money", re.compile(rf"(?<![A-Za-z]){_VERB}\s*{_N}|(?<![0-9.])([0-9]+\.[0-9]+)(?![0-9])", re.I)),
-    ("number", re.compile(_N)),
-    ("material", re.compile(rf"\b({'|'.join(_MATERIALS)})\b", re.I)),
-    ("color", re.compile(rf"\b({'|'.join(_COLORS)})\b", re.I)),
-    ("host", re.compile(rf"\b({'|'.join(words.HOSTS)})\b", re.I)),
-    ("region", re.compile(rf"\b({'|'.join(words.REGIONS)})\b", re.I)),
-)  # fmt: skip
+    (
+        "clock",
+        _any(
+            r"(?<![0-9])([0-9]{1,2}):([0-9]{2})(?![0-9])\s*(am|pm)?\b",
+            r"(?<![0-9.])([0-9]{1,2})(?:\.([0-9]{2}))?\s*(am|pm)\b",
+        ),
+    ),
+    (
+        "code",
+        _any(
+            rf"\b(?:{'|'.join(words.COUPON_PREFIXES)})[0-9]+\b",
+            r"\b(?-i:(?!RMB|CNY|USD)[A-Z]{3,}[0-9]+)\b",
+        ),
+    ),
+    (
+        "foreign",
+        _any(
+            rf"(?:\$|€|£|\bUSD\b|\bEUR\b)\s*{_N}",
+            rf"{_N}\s*(?:(?:dollars?|USD|euros?|EUR|pounds?|cents?)\b|%)",
+        ),
+    ),
+    (
+        "size",
+        _any(
+            rf"{_N}\s?(centimet(?:er|re)s?|millilit(?:er|re)s?|grams?|inch(?:es)?|cm|ml|kg|mm|g|l)\b",
+            r"(?-i:(?<![\w'.-])(XXXL|XXL|XL|XS|S|M|L)(?![\w']))",
+        ),
+    ),
+    (
+        "days",
+        _any(
+            rf"\bdays?\s*[:=]\s*{_N}",
+            r"([0-9]+)\s*(?:-|–|to|or)\s*([0-9]+)\s*-?\s*(?:\w+\s+)?days?\b",
+            rf"{_N}[\s-]*(?:business |working |calendar |full )?days?\b",
+        ),
+    ),
+    ("money", _any(rf"(?:¥|￥|\bRMB|\bCNY|元)\s*{_N}", rf"{_N}\s*(?:yuan\b|rmb\b|cny\b|元|块|¥|￥)")),
+    (
+        "stock",
+        _any(
+            rf"{_N}\s*(?:{_UNITS}\s+)?(?:of\s+)?(?:the\s+)?(?:{MARK}s?\s*)?"
+            rf"(?:is |are )?(?:still |currently )?{_LEFT}\b",
+            rf"{_N}\s*{_UNITS}(?![\w])",
+            rf"\b(?:in )?stock\b(?:\s+(?!yuan)[a-z]+|\s*{MARK}){{0,3}}?\s*(?::|is|of|at|are|=)?\s*{_N}",
+            rf"{_BEFORE_STOCK}{_N}(?!\s*(?:yuan|rmb|%))(?=\s*(?:of\b|{MARK}|[.,!]|$|left))",
+        ),
+    ),
+    ("money", _any(rf"{_BEFORE_MONEY}{_N}", r"(?<![0-9.])([0-9]+\.[0-9]+)(?![0-9])")),
+    ("number", _any(_N)),
+    ("material", _any(rf"\b({'|'.join(_MATERIALS)})\b")),
+    (
+        "color",
+        _any(rf"\b(navy(?= blue)|{'|'.join((*words.COLORS, 'gray', *_OTHER_COLORS))})\b(?:(?<=navy) blue)?"),
+    ),
+    ("host", _any(rf"\b({'|'.join(words.HOSTS)})\b")),
+    ("region", _any(rf"\b({'|'.join(words.REGIONS)})\b")),
+)
 """Tried in this order; what one has taken, the next cannot."""
 
-_WORD_NUMBERS = {
-    word: str(number)
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen twenty".split()
-    )
-} | {"thirty": "30"}
+_FIRST_NUMBERS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_WORD_NUMBERS = {word: str(number) for number, word in enumerate(_FIRST_NUMBERS)} | {
+    "twenty": "20",
+    "thirty": "30",
+}
 _COUNTED = re.compile(
-    rf"\b({'|'.join(_WORD_NUMBERS)})(?=[\s-]+(?:\w+\s+)?(?:days?|yuan|left|pieces?|units?|in stock|remaining)\b)",
+    rf"\b({'|'.join(_WORD_NUMBERS)})"
+    r"(?=[\s-]+(?:\w+\s+)?(?:days?|yuan|left|pieces?|units?|in stock|remaining)\b)",
     re.I,
 )
 

@@ -50,17 +50,26 @@ def profile_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
+def profile_path(name: str) -> Path:
+    """The file of a profile, given by its name or by the path of a YAML file.
+
+    Raises:
+        BadInput: no such profile.
+    """
+    path = Path(name) if name.endswith((".yaml", ".yml")) else FOLDER / f"{name}.yaml"
+    if not path.is_file():
+        known = ", ".join(profile_names())
+        raise BadInput(f"no profile {name!r}", where="--profile", mend=f"Known: {known}.")
+    return path
+
+
 def load_profile(name: str) -> Profile:
     """A profile by its name, or by the path of a YAML file.
 
     Raises:
         BadInput: no such profile, or a file that breaks the format.
     """
-    path = Path(name) if name.endswith((".yaml", ".yml")) else FOLDER / f"{name}.yaml"
-    if not path.is_file():
-        raise BadInput(
-            f"no profile {name!r}", where="--profile", mend=f"Known: {', '.join(profile_names())}."
-        )
+    path = profile_path(name)
     try:
         profile = Profile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except (ValidationError, yaml.YAMLError) as error:

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from hat.errors import BadInput
-from hat.files import as_environment_failure
+from hat.files import as_environment_failure, write_bytes_atomic
 from hat.harness.registry import Registry, parse_reference
 from hat.runs.compose import REPORTED_STEPS, compose_record
 from hat.runs.harness_archive import publish_harness
@@ -27,7 +27,7 @@ from pipelines import local
 from pipelines.board import Board
 from pipelines.compile import compile_profile
 from pipelines.live import make_view
-from pipelines.profile import load_profile
+from pipelines.profile import load_profile, profile_path
 from pipelines.version import code_version
 
 LOCAL_IMAGE = "hat-python-local"
@@ -61,12 +61,14 @@ def start_run(request: RunRequest, registry: Registry, console: Console) -> RunR
         version=harness.version,
         harness_digest=harness.digest,
         code_version=code_version(),
-        profile=request.profile,
+        profile=profile.name,
         mode=request.mode,
         overrides=request.overrides,
         started=_now(),
         runner_pid=os.getpid(),
     )
+    # A resumed run keeps its settings, whatever becomes of the file.
+    write_bytes_atomic(_profile_copy(record), profile_path(request.profile).read_bytes())
     return _drive(store, record, console)
 
 
@@ -106,10 +108,12 @@ def _drive(store: Store, record: RunRecord, console: Console) -> RunRecord:
             store.delete(f"runs/{record.run}/steps/{step.name}.json")
         write_record(store, record)
         console.print(f"Run {record.run}", markup=False, highlight=False)
-        package = compile_profile(record.profile, folder)
+        copy = _profile_copy(record)
+        profile = str(copy) if copy.is_file() else record.profile
+        package = compile_profile(profile, folder)
         events = Reader(folder)
         events.skip_to_end()
-        board = Board.of(load_profile(record.profile).expected_seconds, REPORTED_STEPS)
+        board = Board.of(load_profile(profile).expected_seconds, REPORTED_STEPS)
         try:
             running = local.start(package, _arguments(record), record.run)
             with make_view(console) as view:
@@ -133,6 +137,10 @@ def _finished(store: Store, record: RunRecord, board: Board, error: RunError | N
     final = compose_record(store, record, error).model_copy(update={"finished": _now()})
     write_record(store, final)
     return final
+
+
+def _profile_copy(record: RunRecord) -> Path:
+    return run_folder(record.run) / f"{record.profile}.yaml"
 
 
 def _arguments(record: RunRecord) -> dict[str, Any]:

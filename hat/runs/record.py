@@ -7,10 +7,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hat.errors import BadInput
 from hat.runs.watch import is_alive
+from hat.steps.entries import StepStatus
 from hat.storage import Store
 
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
-StepStatus = Literal["ran", "cached", "skipped", "failed"]
 EXIT_STATUS: dict[str | None, int] = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3}
 
 

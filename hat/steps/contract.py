@@ -5,12 +5,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StepContract:
-    """One step: what of `config.json` and `subject.json` it reads, and whether another run may reuse it."""
+    """One step: what of `config.json` and `subject.json` it reads, and how its result is kept.
+
+    ``reusable``: another run may take it. ``kept``: a later attempt of the same run may. ``trains``: it runs
+    only when a model is trained.
+    """
 
     name: str
     sections: tuple[str, ...] = ()
     subject_fields: tuple[str, ...] = ()
     reusable: bool = True
+    kept: bool = True
     trains: bool = False
 
 
@@ -36,7 +41,7 @@ STEPS = (
     ),
     StepContract("augment", ("augment", "generate"), trains=True),
     StepContract("generate", ("augment", "generate"), trains=True),
-    StepContract("validate", ("validate",), trains=True),
+    StepContract("validate", ("validation", "evaluate"), trains=True),
     StepContract("sft", ("sft", "augment"), ("base",), trains=True),
     StepContract("opd", ("opd", "augment"), ("base",), trains=True),
     StepContract("rl", ("rl", "augment"), ("base",), trains=True),
@@ -55,7 +60,7 @@ STEPS = (
     StepContract(
         "promote", (), ("production", "production_version", "environment", "ledger_head"), reusable=False
     ),
-    StepContract("finalize", reusable=False),
+    StepContract("finalize", reusable=False, kept=False),
 )
 
 _BY_NAME = {step.name: step for step in STEPS}

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from hat.storage import Store
 
+StepStatus = Literal["ran", "cached", "skipped", "failed"]
+
 
 @dataclass(frozen=True)
 class StepEntry:
@@ -13,7 +15,7 @@ class StepEntry:
 
     name: str
     key: str
-    status: Literal["ran", "cached", "skipped", "failed"]
+    status: StepStatus
     seconds: float = 0.0
     place: str = ""
     value: Any = None

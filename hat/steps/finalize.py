@@ -2,7 +2,10 @@
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from hat.reporting import write_report
 from hat.runs.compose import compose_record
 from hat.runs.places import open_run_store, run_id
 from hat.runs.record import RunRecord, read_record, record_key, write_record
@@ -38,9 +41,16 @@ def run(
 
 
 def finish(store: Store, begun: RunRecord) -> RunRecord:
-    """Compose, complete and write the record."""
-    record = compose_record(store, begun).model_copy(update={"finished": now()})
+    """Compose, complete and write the record, then the report that is made from it."""
+    key = f"runs/{begun.run}/report.html"
+    update = {"finished": now(), "report": str(store.local_path(key) or f"{store.url}/{key}")}
+    record = compose_record(store, begun).model_copy(update=update)
     write_record(store, record)
+    with TemporaryDirectory(prefix="hat-report-") as folder:
+        report = Path(folder) / "report.html"
+        write_report(store, begun.run, report)
+        for path in sorted(Path(folder).iterdir()):
+            store.put_file(path, f"runs/{begun.run}/{path.name}")
     return record
 
 

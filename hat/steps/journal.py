@@ -22,7 +22,7 @@ from hat.errors import EnvironmentFailure, HatError
 from hat.files import canonical_json, sha256_text
 from hat.runs import places, progress, watch
 from hat.steps.contract import StepContract, contract
-from hat.steps.entries import StepEntry, write_entry
+from hat.steps.entries import StepEntry, StepStatus, write_entry
 from hat.steps.keys import content_digest, step_key
 from hat.storage import NotFound, Store
 
@@ -112,14 +112,14 @@ def _run(
     store = places.open_run_store()
     key = step_key(step, inputs, parameters)
     place = f"cache/{step.name}/{key}" if step.reusable else f"runs/{run}/outputs/{step.name}/{key}"
-    found = _restore(store, place, outputs)
+    found = _restore(store, place, outputs) if step.kept else None
     if found is not None:
         mine = found["run"] == run
-        status, reason = ("skipped", FINISHED_EARLIER) if mine else ("cached", f"made by {found['run']}")
-        _finish(
-            store, run, StepEntry(step.name, key, status, found["seconds"], place, found["value"], reason)
-        )
-        return found["value"]
+        reason = FINISHED_EARLIER if mine else f"made by {found['run']}"
+        seconds, value = found["seconds"], found["value"]
+        status: StepStatus = "skipped" if mine else "cached"
+        _finish(store, run, StepEntry(step.name, key, status, seconds, place, value, reason))
+        return value
     started = time.monotonic()
     value = _work(step, module, key, {**parameters, **inputs}, outputs)
     seconds = round(time.monotonic() - started, 3)

@@ -7,6 +7,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+_PIPE_WIDTH = 200
+"""Columns where there is no terminal: wide enough for no line of ours to be cut."""
+
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, and nothing else there.")]
 
 
@@ -17,7 +20,7 @@ def print_json(value: Any) -> None:
 
 def out() -> Console:
     """For results that people read."""
-    return Console(highlight=False)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 
 
 def err() -> Console:

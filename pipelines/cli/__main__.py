@@ -1,0 +1,5 @@
+"""``python -m pipelines.cli``: the same as `hat`."""
+
+from pipelines.cli.main import main
+
+main()

@@ -1,0 +1,40 @@
+"""The board's estimate follows the running step's pace and forgets what will not run."""
+
+import pytest
+
+from hat.runs.progress import Event
+from pipelines.board import Board
+
+EXPECTED = {"resolve": 10.0, "screen": 20.0, "sft": 300.0, "promote": 1.0}
+
+
+def board() -> Board:
+    return Board.of(EXPECTED, ["resolve", "screen", "sft", "promote"])
+
+
+def test_before_anything_ran_the_profile_is_believed() -> None:
+    assert board().remaining_seconds(0.0) == 331.0
+
+
+def test_a_running_step_counts_down_by_its_own_pace_once_it_has_one() -> None:
+    it = board()
+    it.apply(Event(0.0, "resolve", "started"))
+    it.apply(Event(4.0, "resolve", "ran"))
+    it.apply(Event(4.0, "screen", "started"))
+    assert it.remaining_seconds(9.0) == 15.0 + 301.0
+    it.apply(Event(14.0, "screen", "progress", 1, 5))
+    assert it.remaining_seconds(14.0) == pytest.approx(40.0 + 301.0)
+
+
+@pytest.mark.parametrize(("value", "left"), [("promote", 1.0), ("stop", 0.0), ("train", 301.0)])
+def test_the_screen_decides_what_is_still_to_come(value: str, left: float) -> None:
+    it = board()
+    it.apply(Event(0.0, "resolve", "ran"))
+    it.apply(Event(9.0, "screen", "ran", value=value))
+    assert it.remaining_seconds(9.0) == left
+
+
+def test_a_step_that_takes_longer_than_expected_never_has_negative_time_left() -> None:
+    it = board()
+    it.apply(Event(0.0, "sft", "started"))
+    assert it.remaining_seconds(10_000.0) == 31.0

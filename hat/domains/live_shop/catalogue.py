@@ -77,7 +77,7 @@ class Catalogue:
         return near[0] if len(near) == 1 else None
 
     def shipping(self, link_id: int, region: str) -> Shipping | None:
-        """The quote for a known link and region (case ignored). It differs by product, so nobody can know it by heart."""
+        """The quote for a known link and region, case ignored; it differs by product, so it must be asked."""
         known = {name.casefold(): name for name in words.REGIONS}
         name = known.get(region.strip().casefold())
         if name is None or link_id not in self.products:

@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 
 
 def divide(items: Sequence[Item], *, salt: str, dev: int, test: int) -> dict[str, list[Item]]:
-    """Divide items by the order of their hashes: the first `test` ones, the next `dev` ones, the rest for train.
+    """Divide items by the order of their hashes: the first go to test, the next to dev, the others to train.
 
     `salt` names what is divided. The same items always land in the same split; each split keeps input order.
     """

@@ -1,4 +1,4 @@
-"""Generated and hand-written questions: reproducible, balanced, within their split, with gold that follows."""
+"""Generated and hand-written questions: reproducible, balanced, within their split, gold that follows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The facts that a free reply asserts, each with the product it is said of.
 
 Method: references become marks; the reply is cut into sentences and clauses; values and phrases found in a
-clause become facts, their kind decided by the words of the clause (or of those before it), their subject by the
+clause become facts, their kind decided by the words of the clause or of those before it, their subject by the
 nearest reference before them. Anything in digits that no rule explains is itself a fact (`number`), so that a
 reply cannot hide a false figure.
 """
@@ -45,8 +45,8 @@ _COMPARED = re.compile(
     re.I,
 )
 _VAGUE_EXACT = re.compile(
-    r"\b(?:about|around|approximately|approx\.?|roughly|almost|nearly|over|under|more than|less than|at least|"
-    r"at most|up to|from|between|starting at)\s*(?:¥|RMB)?\s*$",
+    r"\b(?:about|around|approximately|approx\.?|roughly|almost|nearly|over|under|more than|less than|"
+    r"at least|at most|up to|from|between|starting at)\s*(?:¥|RMB)?\s*$",
     re.I,
 )
 _VAGUE_DAYS = re.compile(r"\b(?:over|more than|less than|under|fewer than|at least|between)\s*$", re.I)

@@ -31,17 +31,7 @@ _MATERIALS = sorted(
     key=len,
     reverse=True,
 )
-_SIZE_UNITS = {
-    **{
-        "cm": "cm",
-        "centimeter": "cm",
-        "centimetre": "cm",
-        "ml": "ml",
-        "milliliter": "ml",
-        "millilitre": "ml",
-    },
-    **{"g": "g", "gram": "g", "kg": "kg", "mm": "mm", "l": "l", "inch": "inch"},
-}
+_SIZE_UNITS = {"centimeter": "cm", "centimetre": "cm", "milliliter": "ml", "millilitre": "ml", "gram": "g"}
 _SIZE_WORDS = {"small": "S", "medium": "M", "large": "L", "extra large": "XL", "2xl": "XXL"}
 _LEFT = r"(?:left|remain(?:s|ing)?|in stock|available|in the warehouse|to go|on hand)"
 _UNITS = r"(?:pieces?|units?|items?|pcs|of them|more|sets?|pairs?|bottles?|boxes)"
@@ -59,7 +49,7 @@ class Value:
     """One value found at [start, end) of the sentence."""
 
     kind: str
-    """money, days, stock, code, clock, size, material, color, host, region; number: anything else in digits."""
+    """One of `_PATTERNS`; `number` is anything else in digits, a foreign currency and a percentage included."""
     text: str
     start: int
     end: int
@@ -196,8 +186,8 @@ def _text(kind: str, match: re.Match[str]) -> str:
     if kind == "size":
         if len(given) == 1:
             return given[0]
-        unit = given[1].casefold().rstrip("s") if given[1].casefold() != "inches" else "inch"
-        return f"{plain_number(given[0])} {_SIZE_UNITS[unit]}"
+        unit = given[1].casefold().rstrip("s")
+        return f"{plain_number(given[0])} {_SIZE_UNITS.get(unit, unit)}"
     if kind == "days" and len(given) == 2:
         return f"{plain_number(given[0])}-{plain_number(given[1])}"
     if kind == "foreign":

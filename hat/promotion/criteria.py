@@ -65,7 +65,10 @@ def _absolute(criterion: AbsoluteCriterion, measurements: Measurements) -> Itera
     bar = criterion.at_least
     numbers = {"estimate": estimate, "low": low, "high": high, "n": n, "bar": bar}
     name = f"{criterion.suite}.{criterion.metric}"
-    seen = f"{estimate:.1f} of {n} items, lower bound {low:.1f} at {criterion.confidence:.0%}, asked {bar:g}"
+    seen = (
+        f"{name} is {estimate:.1f} on {n} items, lower bound {low:.1f} at {criterion.confidence:.0%}, "
+        f"asked {bar:g}"
+    )
     enough = n >= criterion.minimum_n
     if enough and low >= bar - _SLACK:
         yield Reason(ReasonCode.MET, name, seen, numbers)
@@ -92,7 +95,7 @@ def _relative(criterion: RelativeCriterion, measurements: Measurements) -> Itera
 def _compare(criterion: RelativeCriterion, pairs: Pairs, name: str) -> Reason:
     difference = _difference(pairs, range(len(pairs.items)), criterion.confidence)
     numbers = _numbers(difference, criterion.margin)
-    seen = _describe(difference, criterion.confidence) + f", margin {criterion.margin:g}"
+    seen = f"{name}: {_describe(difference, criterion.confidence)}, margin {criterion.margin:g}"
     enough = difference.n >= criterion.minimum_n
     if _beyond(difference.high, criterion.margin) or (enough and _beyond(difference.mean, criterion.margin)):
         return Reason(ReasonCode.REGRESSION, name, seen, numbers)
@@ -129,7 +132,10 @@ def _slices(criterion: SliceCriterion, measurements: Measurements) -> Iterable[R
             members.setdefault(label, []).append(index)
     # An item shown under the original harness has no family; every item has an intent and a language.
     if not members or (unlabelled and criterion.by != "family"):
-        yield missing(name, f"{unlabelled} of {len(pairs.items)} items do not say their {criterion.by}")
+        yield missing(
+            name,
+            f"{criterion.suite}: {unlabelled} of {len(pairs.items)} items do not say their {criterion.by}",
+        )
         return
     for label in sorted(members):
         difference = _difference(pairs, members[label], criterion.confidence)
@@ -139,7 +145,7 @@ def _slices(criterion: SliceCriterion, measurements: Measurements) -> Iterable[R
 def _slice(criterion: SliceCriterion, difference: PairedDifference, name: str) -> Reason:
     numbers = _numbers(difference, criterion.margin)
     described = _describe(difference, criterion.confidence)
-    seen = f"{described} vs {criterion.against}, margin {criterion.margin:g}"
+    seen = f"{name} vs {criterion.against}: {described}, margin {criterion.margin:g}"
     enough = difference.n >= criterion.minimum_n
     if _beyond(difference.high, criterion.margin) or (enough and _beyond(difference.mean, criterion.margin)):
         return Reason(ReasonCode.SLICE_REGRESSION, name, seen, numbers)
@@ -156,13 +162,13 @@ def _reported(suite: str, measurements: Measurements) -> Iterable[Reason]:
     name = f"{suite}.accuracy"
     measured = measure(candidate, "candidate", suite, "accuracy")
     if isinstance(measured, Reason):
-        yield Reason(ReasonCode.REPORTED, name, f"not usable, and not asked for: {measured.message}")
+        yield Reason(ReasonCode.REPORTED, name, f"{measured.message}; reported only")
         return
     n, total = len(measured.scores), sum(measured.scores.values())
     interval = wilson_interval(total, n)
     estimate, low, high = 100 * total / n, 100 * interval.low, 100 * interval.high
     numbers = {"estimate": estimate, "low": low, "high": high, "n": n}
-    message = f"{estimate:.1f} of {n} items, 95% interval {low:.1f} to {high:.1f}; reported only"
+    message = f"{name} is {estimate:.1f} on {n} items, 95% interval {low:.1f} to {high:.1f}; reported only"
     yield Reason(ReasonCode.REPORTED, name, message, numbers)
 
 
@@ -172,12 +178,12 @@ def _pairs(
     """The paired scores, the reason why there are none, or None when that has been reported already."""
     subject, role = measurements.subject, criterion.against
     if subject.screens_production:
-        message = "the candidate is the production model itself, so only absolute criteria apply"
+        message = f"{name}: the candidate is the production model itself, so only absolute criteria apply"
         return Reason(ReasonCode.NOT_APPLICABLE, name, message)
     if role == "production" and subject.models.production is None:
-        return Reason(ReasonCode.NOT_APPLICABLE, name, "nothing is in production to compare with")
+        return Reason(ReasonCode.NOT_APPLICABLE, name, f"{name}: nothing is in production to compare with")
     if role not in measurements.recorded:
-        return missing(name, f"{evaluation_file(role)} is missing")
+        return missing(name, f"{name}: {evaluation_file(role)} is missing")
     if role not in measurements.usable or "candidate" not in measurements.usable:
         return None
     candidate = measure(measurements.usable["candidate"], "candidate", criterion.suite, criterion.metric)

@@ -57,7 +57,7 @@ def _percentile(limit: PercentileLimit, seconds: Sequence[float]) -> Reason:
     numbers: dict[str, float | int] = {"n": n, "over": over, "limit": allowed}
     what = f"P{limit.percentile:g} at {limit.confidence:.0%}"
     if n == 0:
-        message = f"{what} needs at least {limit.minimum_n} requests, has none after warm-up"
+        message = f"latency {what} needs at least {limit.minimum_n} requests, has none after warm-up"
         return Reason(ReasonCode.TOO_FEW_SAMPLES, name, message, {**numbers, "needed_n": limit.minimum_n})
     estimate = percentile(seconds, fraction)
     upper = percentile_upper_bound(seconds, fraction, limit.confidence)
@@ -65,10 +65,8 @@ def _percentile(limit: PercentileLimit, seconds: Sequence[float]) -> Reason:
     for key, value in (("estimate", estimate), ("low", lower), ("high", upper)):
         if value is not None and math.isfinite(value):
             numbers[key] = value
-    seen = (
-        f"{_text(estimate)}, upper bound {'unknown' if upper is None else _text(upper)} "
-        f"at {limit.confidence:.0%}, {over} of {n} requests over the limit of {allowed:g} s"
-    )
+    bound = "unknown" if upper is None else _text(upper)
+    seen = f"latency P{limit.percentile:g} is {_text(estimate)}, upper bound {bound} at {limit.confidence:.0%}, {over} of {n} requests over the limit of {allowed:g} s"
     if upper is not None and upper <= allowed:
         return Reason(ReasonCode.MET, name, seen, numbers)
     if (lower is not None and lower > allowed) or (upper is not None and estimate > allowed):

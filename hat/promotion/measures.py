@@ -54,11 +54,13 @@ def measure(document: EvaluationDocument, role: Role, suite: str, metric: Metric
     scores = {item.id: getattr(item, _FIELDS[metric]) for item in result.items}
     absent = [item for item, score in scores.items() if score is None]
     if absent:
-        message = f"{len(absent)} of {len(scores)} {role} items have no {metric}: {name_some(absent)}"
+        message = (
+            f"{suite}: {len(absent)} of {len(scores)} {role} items have no {metric}: {name_some(absent)}"
+        )
         return missing(name, message)
     strange = [item for item, score in scores.items() if not math.isfinite(score)]
     if strange:
-        message = f"{metric} of {len(strange)} {role} items is not a number: {name_some(strange)}"
+        message = f"{name} of {len(strange)} {role} items is not a number: {name_some(strange)}"
         return Reason(ReasonCode.NOT_A_NUMBER, name, message)
     outside = [
         item
@@ -66,7 +68,7 @@ def measure(document: EvaluationDocument, role: Role, suite: str, metric: Metric
         if not 0 <= score <= 1 or (metric == "accuracy" and score not in (0, 1))
     ]
     if outside:
-        message = f"{metric} of {len(outside)} {role} items is out of range: {name_some(outside)}"
+        message = f"{name} of {len(outside)} {role} items is out of range: {name_some(outside)}"
         return Reason(ReasonCode.MALFORMED_EVIDENCE, name, message)
     return Measured({item.id: item for item in result.items}, scores)
 
@@ -79,7 +81,7 @@ def pair(candidate: Measured, reference: Measured, role: Role, name: str) -> Pai
     unpaired = candidate.items.keys() ^ reference.items.keys()
     if unpaired:
         message = (
-            f"the candidate has {len(candidate.items)} items and the {role} model {len(reference.items)}; "
+            f"{name}: the candidate has {len(candidate.items)} items, the {role} model {len(reference.items)}; "
             f"on one side only: {name_some(unpaired)}"
         )
         return Reason(ReasonCode.MISMATCHED_ITEMS, name, message)
@@ -87,7 +89,7 @@ def pair(candidate: Measured, reference: Measured, role: Role, name: str) -> Pai
     changed = [item for item in order if _content(candidate.items[item]) != _content(reference.items[item])]
     if changed:
         message = (
-            f"{len(changed)} items differ in task or state from the {role} model's: {name_some(changed)}"
+            f"{name}: {len(changed)} items differ in task or state between the two: {name_some(changed)}"
         )
         return Reason(ReasonCode.MISMATCHED_ITEMS, name, message)
     return Pairs(

@@ -71,7 +71,7 @@ OUTCOMES: Mapping[ReasonCode, Outcome] = {
 
 @dataclass(frozen=True)
 class Reason:
-    """One finding: its code, what it is about (`suite.metric`, `latency.p90`, a file), and a sentence."""
+    """One finding: its code, what it is about (`suite.metric`, `latency.p90`, a file), and a full sentence."""
 
     code: ReasonCode
     metric: str
@@ -89,5 +89,5 @@ class Reason:
             "metric": self.metric,
             "message": self.message,
             "outcome": self.outcome.value,
-            "numbers": dict(self.numbers),
+            "numbers": {name: round(value, 4) for name, value in self.numbers.items()},
         }

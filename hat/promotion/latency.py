@@ -66,7 +66,10 @@ def _percentile(limit: PercentileLimit, seconds: Sequence[float]) -> Reason:
         if value is not None and math.isfinite(value):
             numbers[key] = value
     bound = "unknown" if upper is None else _text(upper)
-    seen = f"latency P{limit.percentile:g} is {_text(estimate)}, upper bound {bound} at {limit.confidence:.0%}, {over} of {n} requests over the limit of {allowed:g} s"
+    seen = (
+        f"latency P{limit.percentile:g} is {_text(estimate)}, upper bound {bound} at {limit.confidence:.0%}, "
+        f"{over} of {n} requests over the limit of {allowed:g} s"
+    )
     if upper is not None and upper <= allowed:
         return Reason(ReasonCode.MET, name, seen, numbers)
     if (lower is not None and lower > allowed) or (upper is not None and estimate > allowed):

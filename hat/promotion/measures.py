@@ -80,10 +80,8 @@ def pair(candidate: Measured, reference: Measured, role: Role, name: str) -> Pai
     """
     unpaired = candidate.items.keys() ^ reference.items.keys()
     if unpaired:
-        message = (
-            f"{name}: the candidate has {len(candidate.items)} items, the {role} model {len(reference.items)}; "
-            f"on one side only: {name_some(unpaired)}"
-        )
+        counts = f"the candidate has {len(candidate.items)} items, the {role} model {len(reference.items)}"
+        message = f"{name}: {counts}; on one side only: {name_some(unpaired)}"
         return Reason(ReasonCode.MISMATCHED_ITEMS, name, message)
     order = sorted(candidate.items)
     changed = [item for item in order if _content(candidate.items[item]) != _content(reference.items[item])]

@@ -71,7 +71,7 @@ OUTCOMES: Mapping[ReasonCode, Outcome] = {
 
 @dataclass(frozen=True)
 class Reason:
-    """One finding: its code, what it is about (`suite.metric`, `latency.p90`, a file), and a full sentence."""
+    """One finding: its code, what it is about (`suite.metric`, `latency.p90`, a file), and a sentence."""
 
     code: ReasonCode
     metric: str

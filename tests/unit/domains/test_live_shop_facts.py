@@ -233,6 +233,14 @@ The Luna Hoodie costs 20 yuan. => price 20 @ link 44
 luna hoodie is 20 yuan => price 20 @ link 44
 牛轧糖 costs 90.5 yuan. => price 90.5 @ link 297
 The Luna Hoodie (link 44) costs 20 yuan. => price 20 @ link 44
+Link 3 may be returned within 7 days. => return_days 7
+Link 3 takes 3 days to Hangzhou (free shipping). => days 3; free_shipping; region Hangzhou
+链接3 is 59.9元 => price 59.9
+Link 6003 costs 59.9 yuan. => price 59.9 @ link 6003
+Link 3 is orange. => color orange
+Link 3 is navy blue. => color navy
+Link 3 is made of cotton and plastic. => material cotton; material plastic
+Link 3 costs 59.9 yuan each. => price 59.9
 """
 """One reply a line, then its facts: "kind value", and "@ link N" where it is not said of link 3, the default."""
 

@@ -95,12 +95,14 @@ DECLINE = _any(
 )
 # What may stand beside a decline without asserting anything.
 COURTESY = _any(
-    r"\b(?:sorry|apologi[sz]e|thanks?|thank you|please|ask|asking|questions?|help|happy|glad|enjoy)\b",
-    r"\b(?:let me know|check|feel free|try|anything else|here for|focus|stay|welcome|hello|hi|dear|pick|choose)\b",
+    r"\b(?:sorry|apologi[sz]e|thanks?|thank you|please|ask|asking|questions?|help|happy|glad|enjoy|pick)\b",
+    r"\b(?:let me know|check|feel free|try|anything else|here for|focus|stay|welcome|hello|hi|dear|choose)\b",
 )
 HEDGE = _any(
     r"\b(?:maybe|perhaps|probably|possibly|i think|i guess|i believe)\b",
-    r"\b(?:might be|may be|could be|not sure|unsure)\b",
+    r"\b(?:not sure|unsure)\b",
+    # "may be returned" permits, it does not doubt.
+    rf"\b(?:might|may|could) be\b(?!\s+{_RETURN})",
 )
 NEGATION = _any(
     rf"(?:\b|(?=n't))(?:{_NOT}|instead of|rather than|unlike)(?:\s+[\w'-]+){{0,2}}\s*$",

@@ -11,7 +11,7 @@ FIRST, LAST = "\ue000", "\uf8ff"
 """A mark is one private-use character, FIRST + link id: no digit of a reference is ever read as a claim."""
 MARK = f"[{FIRST}-{LAST}]"
 
-_NOUN = r"(?:links?|items?|products?|numbers?|nos?\.|option|#)"
+_NOUN = r"(?:links?|items?|products?|numbers?|nos?\.|option|#|链接)"
 _ONE = re.compile(
     rf"(?<![A-Za-z0-9]){_NOUN}\s*(?:no\.\s*|number\s+|#)?([0-9]{{1,4}})(?![0-9A-Za-z]|\.[0-9])", re.I
 )
@@ -24,7 +24,7 @@ _NEXT = re.compile(
 
 
 def mark(link_id: int) -> str:
-    return chr(ord(FIRST) + link_id)
+    return chr(min(ord(FIRST) + link_id, ord(LAST)))
 
 
 def subject_of(character: str) -> str:
@@ -36,10 +36,10 @@ def mark_references(text: str, catalogue: Catalogue) -> str:
     """The text with every reference to a product replaced by its mark."""
     text = re.sub(MARK, " ", text)
     plural = re.search(r"\b(?:links|items|products|numbers|nos\.)\s*#?[0-9]", text, re.I) is not None
-    text = _ONE.sub(lambda match: mark(int(match.group(1)) % 6000), text)
+    text = _ONE.sub(lambda match: mark(int(match.group(1))), text)
     while plural and _NEXT.search(text):
         text = _NEXT.sub(
-            lambda match: f"{match.group(1)}{match.group(2)}{mark(int(match.group(3)) % 6000)}", text, count=1
+            lambda match: f"{match.group(1)}{match.group(2)}{mark(int(match.group(3)))}", text, count=1
         )
     names, by_name = _name_pattern(catalogue)
     return names.sub(lambda match: mark(by_name[match.group(0).casefold()]), text)

@@ -49,7 +49,7 @@ class Value:
     """One value found at [start, end) of the sentence."""
 
     kind: str
-    """One of `_PATTERNS`; `number` is anything else in digits, a foreign currency and a percentage included."""
+    """One of `_PATTERNS`; `number` is anything else in digits, foreign money and percentages too."""
     text: str
     start: int
     end: int

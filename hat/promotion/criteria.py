@@ -84,8 +84,10 @@ def _absolute(criterion: AbsoluteCriterion, measurements: Measurements) -> Itera
 
 
 def _relative(criterion: RelativeCriterion, measurements: Measurements) -> Iterable[Reason]:
-    name = f"{criterion.suite}.{criterion.metric} vs {criterion.against}"
-    pairs = _pairs(criterion, measurements, name)
+    candidate = measurements.usable.get("candidate")
+    suite = criterion.suite_of(() if candidate is None else candidate.suites)
+    name = f"{suite}.{criterion.metric} vs {criterion.against}"
+    pairs = _pairs(criterion, suite, measurements, name)
     if isinstance(pairs, Reason):
         yield pairs
     elif pairs is not None:
@@ -117,7 +119,7 @@ def _compare(criterion: RelativeCriterion, pairs: Pairs, name: str) -> Reason:
 
 def _slices(criterion: SliceCriterion, measurements: Measurements) -> Iterable[Reason]:
     name = f"{criterion.suite}.{criterion.metric} vs {criterion.against} by {criterion.by}"
-    pairs = _pairs(criterion, measurements, name)
+    pairs = _pairs(criterion, criterion.suite, measurements, name)
     if isinstance(pairs, Reason):
         yield pairs
         return
@@ -173,7 +175,7 @@ def _reported(suite: str, measurements: Measurements) -> Iterable[Reason]:
 
 
 def _pairs(
-    criterion: RelativeCriterion | SliceCriterion, measurements: Measurements, name: str
+    criterion: RelativeCriterion | SliceCriterion, suite: str, measurements: Measurements, name: str
 ) -> Pairs | Reason | None:
     """The paired scores, the reason why there are none, or None when that has been reported already."""
     subject, role = measurements.subject, criterion.against
@@ -186,8 +188,8 @@ def _pairs(
         return missing(name, f"{name}: {evaluation_file(role)} is missing")
     if role not in measurements.usable or "candidate" not in measurements.usable:
         return None
-    candidate = measure(measurements.usable["candidate"], "candidate", criterion.suite, criterion.metric)
-    reference = measure(measurements.usable[role], role, criterion.suite, criterion.metric)
+    candidate = measure(measurements.usable["candidate"], "candidate", suite, criterion.metric)
+    reference = measure(measurements.usable[role], role, suite, criterion.metric)
     if isinstance(candidate, Reason):
         return candidate
     if isinstance(reference, Reason):

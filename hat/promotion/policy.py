@@ -1,6 +1,7 @@
 """The gate policy: what `gate.yaml` may say, one policy an environment, read strictly."""
 
 import difflib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -50,7 +51,8 @@ class AbsoluteCriterion(_Strict):
 class RelativeCriterion(_Strict):
     """The candidate may not be worse than a reference by more than a margin, paired by item."""
 
-    suite: str = Field(min_length=1)
+    suite: str | tuple[str, ...] = Field(min_length=1)
+    """A suite; or several that ask the same: the first that the candidate was evaluated on counts."""
     metric: Metric
     against: Reference
     """The model compared with. Criteria against `production` do not apply while nothing is in production."""
@@ -61,6 +63,11 @@ class RelativeCriterion(_Strict):
     prove that; an observed loss beyond the margin fails, anything less passes."""
     confidence: Confidence = 0.95
     minimum_n: int = Field(ge=1)
+
+    def suite_of(self, evaluated: Collection[str]) -> str:
+        """The suite that counts among those evaluated."""
+        named = (self.suite,) if isinstance(self.suite, str) else self.suite
+        return next((suite for suite in named if suite in evaluated), named[0])
 
     @model_validator(mode="after")
     def _can_be_met(self) -> Self:

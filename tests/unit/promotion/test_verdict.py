@@ -381,6 +381,16 @@ def test_a_veto_fails_on_a_loss_beyond_its_margin_and_proves_nothing_else(maker,
     assert judge(documents, relative=({**veto, "margin": 9},)).word == "FAIL"
 
 
+def test_of_suites_that_ask_the_same_the_first_evaluated_counts(maker, judge):
+    documents = maker.sound()
+    either = {"metric": "accuracy", "against": "production", "margin": 12, "rule": "proof", "minimum_n": 60}
+    verdict = judge(documents, relative=({**either, "suite": ("ifeval", SUITE)},))
+    assert verdict.word == "PASS"
+    assert f"{SUITE}.accuracy vs production" in {reason.metric for reason in verdict.reasons}
+    absent = judge(documents, relative=({**either, "suite": ("ifeval", "other")},))
+    assert "not evaluated on ifeval" in message_of(absent, ReasonCode.MISSING_EVIDENCE)
+
+
 def test_screening_is_about_the_bars_alone(maker, judge):
     documents = maker.documents_of("screening")
     documents["evaluation/base.json"] = maker.evaluation("base", set())

@@ -10,16 +10,14 @@ from hat.files import as_environment_failure
 from hat.harness.digest import folder_files
 from hat.harness.load import MANIFEST, load_harness, read_text
 from hat.harness.registry import Registry
-from hat.harness.versions import is_version, version_key
-
-CHANGED = "Describe here what changed against the parent, and why."
+from hat.harness.versions import CHANGED_PLACEHOLDER, is_version, version_key
 
 
 def new_version(registry: Registry, name: str, version: str, parent: str) -> Path:
     """Copy the files of ``parent`` to a new version whose harness.yaml names its parent; returns the folder.
 
     Raises:
-        BadInput: unknown harness or parent, a version that is malformed, exists, or does not come after its parent.
+        BadInput: unknown harness or parent; a version that is malformed, exists or comes before its parent.
         EnvironmentFailure: the registry cannot be written; nothing half-written stays.
     """
     if not is_version(version):
@@ -31,7 +29,7 @@ def new_version(registry: Registry, name: str, version: str, parent: str) -> Pat
     if version_key(version) <= version_key(parent):
         raise BadInput(f"{version} does not come after {parent}", where=str(source.parent))
     load_harness(source, name=name, version=parent)
-    manifest = _renumbered(read_text(source / MANIFEST), version, parent)
+    manifest = _renumbered(read_text(source / MANIFEST), version, parent, str(source / MANIFEST))
     try:
         # Filled beside the versions folder and then renamed into it, so that no half version can appear.
         with tempfile.TemporaryDirectory(dir=registry.root / name, prefix=".new-") as work:
@@ -47,12 +45,14 @@ def new_version(registry: Registry, name: str, version: str, parent: str) -> Pat
     return target
 
 
-def _renumbered(text: str, version: str, parent: str) -> str:
-    """The manifest with version, parent and changed replaced; all other lines, comments too, stay as they are."""
-    values = {"version": version, "parent": parent, "changed": CHANGED}
+def _renumbered(text: str, version: str, parent: str, where: str) -> str:
+    """The manifest with version, parent and changed replaced; all other lines and comments stay."""
+    values = {"version": version, "parent": parent, "changed": CHANGED_PLACEHOLDER}
     lines: list[str] = []
     replacing = False
     for line in text.split("\n"):
+        if line.startswith("#"):
+            replacing = False
         starts_key = bool(line) and not line[0].isspace() and line[0] not in "#-"
         if starts_key:
             key = line.partition(":")[0].strip().strip("'\"")
@@ -61,4 +61,6 @@ def _renumbered(text: str, version: str, parent: str) -> str:
                 lines.append(f"{key}: {values.pop(key)}")
         if not replacing:
             lines.append(line)
+    if values:
+        raise BadInput(f"{MANIFEST} must have {', '.join(values)} at the beginning of a line", where=where)
     return "\n".join(lines)

@@ -66,7 +66,7 @@ def read_harness(folder: Path, *, name: str | None = None, version: str | None =
         return Reading(folder, problems.sorted(), None, None, None, (), (), (), ())
     files = list_files(folder, problems)
     present = {path.relative_to(folder).as_posix(): path for path in files}
-    source, manifest = _read_manifest(folder / MANIFEST, problems)
+    source, manifest = read_manifest(folder, problems)
     if manifest is not None and source is not None:
         _check_place(folder / MANIFEST, manifest, source, {"name": name, "version": version}, problems)
     tools = _read_tools(folder, present, manifest, source, problems)
@@ -93,7 +93,9 @@ def read_text(path: Path) -> str:
     return text
 
 
-def _read_manifest(path: Path, problems: Problems) -> tuple[Lined | None, Manifest | None]:
+def read_manifest(folder: Path, problems: Problems) -> tuple[Lined | None, Manifest | None]:
+    """harness.yaml as data with lines and as a `Manifest`; None for what could not be made of it."""
+    path = folder / MANIFEST
     text = read_source(path, problems)
     source = None if text is None else parse_yaml(text, path, problems)
     if source is None:

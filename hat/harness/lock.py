@@ -23,8 +23,8 @@ def lock_versions(registry: Registry, name: str) -> Locked:
 
     Raises:
         BadInput: unknown harness.
-        BadHarness: a version has errors, among them files that differ from their line in the lock; then nothing
-            is written.
+        BadHarness: a version has errors, among them files that differ from their line in the lock; then
+            nothing is written.
     """
     kept = registry.locked(name)
     versions = registry.versions(name)

@@ -472,6 +472,13 @@ _MEANING = (
         "The next number after 1.4.2 is 1.4.3, 1.5.0 or 2.0.0.",
     ),
     Rule(
+        "change-untold",
+        "warning",
+        "A version that does not say what changed",
+        "`changed` in harness.yaml is what reviewers and run reports show. Say what changed against the "
+        "parent, and why.",
+    ),
+    Rule(
         "locked-digest",
         "error",
         "A merged version was changed",
@@ -483,6 +490,13 @@ _MEANING = (
         "error",
         "versions.lock cannot be used",
         "One line a version, VERSION DIGEST, for versions that exist. `hat harness lock NAME` writes it.",
+    ),
+    Rule(
+        "not-locked",
+        "error",
+        "A version is about to be merged without being locked",
+        "`hat harness check` wants every version locked, so that no merged version can change later. Run "
+        "`hat harness lock NAME` and commit versions.lock with the version.",
     ),
     Rule(
         "unlocked",

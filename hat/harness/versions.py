@@ -10,6 +10,8 @@ from hat.harness.reading.bundle import read_source
 from hat.harness.reading.names import shown
 
 LOCK_FILE = "versions.lock"
+CHANGED_PLACEHOLDER = "Describe here what changed against the parent, and why."
+"""What a new version says until its editor does."""
 _VERSION = re.compile(VERSION_PATTERN)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LOCK_HEADER = (
@@ -45,9 +47,13 @@ def read_lock(path: Path, problems: Problems) -> dict[str, LockEntry]:
     """Version to digest, as the lock file has them; nothing without a file. Malformed lines are noted."""
     if not path.exists() and not path.is_symlink():
         return {}
-    text = read_source(path, problems)
+    return parse_lock(read_source(path, problems) or "", path, problems)
+
+
+def parse_lock(text: str, path: Path, problems: Problems) -> dict[str, LockEntry]:
+    """The entries of a lock file's text; malformed lines are noted."""
     entries: dict[str, LockEntry] = {}
-    for number, line in enumerate((text or "").split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         parts = line.split()
         if not parts or parts[0].startswith("#"):
             continue

@@ -10,6 +10,8 @@ from hat.harness.render import render_documents, render_tools
 
 TOKEN_BUDGET = 450
 """For the whole rendered harness, tools included: what keeps a CPU fast enough."""
+TEMPLATE_TOKENS = 40
+"""What the chat template adds around the harness's own texts: turn markers, how to call a tool."""
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]|\n|[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]|[^\sA-Za-z0-9]")
 _WHOLE_WORD = 9
 """Longer English words and parts of identifiers usually take a further token."""
@@ -36,6 +38,11 @@ def estimate_tokens(text: str) -> int:
     return round(total)
 
 
+def estimate_harness_tokens(harness: Harness) -> int:
+    """Tokens of system prompt and tools in SmolLM2's template, estimated."""
+    return estimate_tokens(rendered_text(harness)) + TEMPLATE_TOKENS
+
+
 def rendered_text(harness: Harness) -> str:
     """System prompt and tools about as SmolLM2's template writes them; session values stay unfilled."""
     documents = []
@@ -53,7 +60,7 @@ def check_budget(subject: Subject, problems: Problems) -> None:
     harness = subject.reading.harness
     if harness is None:
         return
-    tokens = estimate_tokens(rendered_text(harness))
+    tokens = estimate_harness_tokens(harness)
     if tokens > TOKEN_BUDGET:
         message = f"about {tokens} tokens (an estimate), tools included; the budget is {TOKEN_BUDGET}"
         problems.add("token-budget", subject.manifest_path, message, subject.line("prompt"))

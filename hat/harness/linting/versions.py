@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hat.harness.linting.subject import Subject
 from hat.harness.problems import Problems
-from hat.harness.versions import LOCK_FILE, LockEntry, follows, is_version, version_key
+from hat.harness.versions import CHANGED_PLACEHOLDER, LOCK_FILE, LockEntry, follows, is_version, version_key
 
 
 def check_parent(subject: Subject, siblings: list[str], problems: Problems) -> None:
@@ -12,6 +12,11 @@ def check_parent(subject: Subject, siblings: list[str], problems: Problems) -> N
     manifest, file = subject.reading.manifest, subject.manifest_path
     if manifest is None:
         return
+    if manifest.changed.strip() == CHANGED_PLACEHOLDER or (
+        subject.parent is not None and subject.parent.changed == manifest.changed
+    ):
+        message = "`changed` does not say what changed against the parent"
+        problems.add("change-untold", file, message, subject.line("changed"))
     line = subject.line("parent")
     earlier = [version for version in siblings if version_key(version) < version_key(manifest.version)]
     if manifest.parent is None:

@@ -1,0 +1,1 @@
+"""Comparing two versions of a harness by meaning: what was renamed, reworded, moved, added or removed."""

@@ -1,0 +1,262 @@
+"""`hat harness`: what people who edit harnesses use. Everything here starts without torch."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pipelines.cli.options import RegistryOption, registry_folder
+from pipelines.cli.output import JsonFlag, out, print_json
+
+if TYPE_CHECKING:
+    from hat.harness.model import Harness
+    from hat.harness.problems import Problem
+
+FOUND_ERRORS = 1
+_COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
+
+app = typer.Typer(
+    name="harness",
+    help="List, show, check, compare and create harness versions.",
+    no_args_is_help=True,
+)
+SideArgument = Annotated[str, typer.Argument(help="NAME[@VERSION], or a version's folder.")]
+
+
+@app.command("list")
+def list_versions(registry: RegistryOption = None, json_output: JsonFlag = False) -> None:
+    """All harnesses with their versions."""
+    from hat.harness.listing import list_registry
+    from hat.harness.registry import Registry
+
+    rows = list_registry(Registry(registry_folder(registry)))
+    if json_output:
+        print_json([row.to_json() for row in rows])
+        return
+    from textwrap import shorten
+
+    from rich.table import Table
+
+    table = Table("harness", "version", "parent", "locked", "what changed", box=None, pad_edge=False)
+    for row in rows:
+        changed = shorten(row.changed, 80) if row.readable else "cannot be read: see hat harness lint"
+        cells = (row.harness, row.version, row.parent or "-", "yes" if row.locked else "no", changed)
+        table.add_row(*(_plain(cell) for cell in cells))
+    out().print(table)
+
+
+@app.command()
+def show(reference: SideArgument, registry: RegistryOption = None, json_output: JsonFlag = False) -> None:
+    """The prompt, tools and skills as the model sees them, filled in for a sample session."""
+    from hat.domains.base import get_domain
+    from hat.harness.linting.budget import estimate_harness_tokens
+    from hat.harness.render import render_skill, render_system_prompt, render_tools
+
+    harness = _harness(reference, registry)
+    session = get_domain(harness.domain).sample_session(0, "train")
+    document: dict[str, Any] = {
+        "schema_version": 1,
+        "harness": harness.name,
+        "version": harness.version,
+        "digest": harness.digest,
+        "session": dict(session),
+        "system_prompt": render_system_prompt(harness, session),
+        "tools": render_tools(harness),
+        "skills": {skill.name: render_skill(harness, skill.name) for skill in harness.skills},
+        "estimated_tokens": estimate_harness_tokens(harness),
+    }
+    if json_output:
+        print_json(document)
+        return
+    import json
+
+    console = out()
+
+    def section(title: str, text: str) -> None:
+        console.print(f"── {title}", style="bold", markup=False)
+        console.print(text, markup=False, soft_wrap=True)
+        console.print()
+
+    section("system prompt (for a sample session)", document["system_prompt"])
+    tools = (json.dumps(tool["function"], ensure_ascii=False) for tool in document["tools"])
+    section("tools (given to the model's chat template, which writes them its own way)", "\n".join(tools))
+    for name, text in document["skills"].items():
+        section(f"skill {name}, when loaded", text)
+    summary = f"{harness.name}@{harness.version}, about {document['estimated_tokens']} tokens (an estimate)"
+    console.print(f"{summary}, digest {harness.digest}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def lint(
+    path: Annotated[
+        str | None,
+        typer.Argument(help="A harness or version folder, SKILL.md, tool, hooks.json; NAME[@VERSION]."),
+    ] = None,
+    explain: Annotated[str | None, typer.Option(metavar="RULE", help="Say what a rule is about.")] = None,
+    registry: RegistryOption = None,
+    json_output: JsonFlag = False,
+) -> None:
+    """Report every problem with file, line and rule. Exit status 1 when there is an error."""
+    from hat.errors import BadInput
+    from hat.harness.lint import lint_path
+
+    if explain is not None:
+        _explain(explain, json_output)
+        return
+    if path is None:
+        raise BadInput("nothing to lint", mend="Give a folder, or a rule with --explain.")
+    problems = lint_path(_lint_target(path, registry))
+    _report(path, problems, json_output)
+
+
+@app.command()
+def diff(
+    before: SideArgument,
+    after: SideArgument,
+    registry: RegistryOption = None,
+    json_output: JsonFlag = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="For a pull-request comment.")] = False,
+) -> None:
+    """What changed between two versions, by meaning."""
+    from hat.harness.diff import diff_harnesses
+    from hat.harness.diffing import present
+
+    difference = diff_harnesses(_harness(before, registry), _harness(after, registry))
+    if json_output:
+        print_json(difference.to_json())
+        return
+    console = out()
+    if markdown:
+        console.out(present.markdown(difference), end="", highlight=False)
+        return
+    console.print(present.headline(difference), style="bold", markup=False)
+    console.print(" ".join(difference.changed.split()), markup=False)
+    for heading, changes in present.sections(difference).items():
+        console.print(f"\n{heading}", style="bold", markup=False)
+        for change in changes:
+            console.print(f"  {present.sentence(change)}", markup=False, soft_wrap=True)
+            for sign, line in present.texts(change):
+                style = "red" if sign == "-" else "green"
+                console.print(f"    {sign} {line}", style=style, markup=False, soft_wrap=True)
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Harness.")],
+    version: Annotated[str, typer.Argument(help="The new version, e.g. 1.2.0.")],
+    parent: Annotated[str, typer.Option("--from", metavar="VERSION", help="The version to copy.")],
+    registry: RegistryOption = None,
+) -> None:
+    """A new version: a copy of an earlier one, to be edited."""
+    from hat.harness.create import new_version
+    from hat.harness.registry import Registry
+
+    folder = new_version(Registry(registry_folder(registry)), name, version, parent)
+    _say(f"{folder}: edit it, say in harness.yaml what changed, then `hat harness lint {folder}`.")
+
+
+@app.command()
+def lock(
+    name: Annotated[str, typer.Argument(help="Harness.")],
+    registry: RegistryOption = None,
+) -> None:
+    """Write the digests of versions that are not locked yet; refuse when a locked one was changed."""
+    from hat.harness.lock import lock_versions
+    from hat.harness.registry import Registry
+
+    locked = lock_versions(Registry(registry_folder(registry)), name)
+    added = f"locked {', '.join(locked.added)}" if locked.added else "nothing new to lock"
+    _say(f"{name}: {added}; {len(locked.kept)} locked before.")
+
+
+@app.command()
+def check(
+    base: Annotated[str, typer.Option(help="Git revision to compare with, e.g. main.")],
+    registry: RegistryOption = None,
+    json_output: JsonFlag = False,
+) -> None:
+    """For pull requests: lint the registry, and see that merged versions are as they were at a revision."""
+    from hat.harness.immutability import check_against
+    from hat.harness.lint import lint_path
+    from hat.harness.registry import Registry
+
+    folder = registry_folder(registry)
+    frozen = check_against(Registry(folder), base)
+    # `unlocked` is a remark; here it is an error of its own, `not-locked`.
+    linted = (problem for problem in lint_path(folder) if problem.rule != "unlocked")
+    _report(str(folder), sorted({*linted, *frozen}), json_output)
+
+
+def _report(path: str, problems: Iterable["Problem"], json_output: bool) -> None:
+    """Print problems and leave with status 1 when one is an error."""
+    found = list(problems)
+    counts = {severity: sum(p.severity == severity for p in found) for severity in _COLOURS}
+    if json_output:
+        print_json({"schema_version": 1, "path": path, "problems": [problem.to_json() for problem in found]})
+    else:
+        from rich.text import Text
+
+        console = out()
+        for problem in found:
+            line = Text(f"{problem.file}:{problem.line}: ")
+            line.append(problem.severity, style=_COLOURS[problem.severity])
+            line.append(f": {problem.message} [{problem.rule}]")
+            console.print(line, soft_wrap=True)
+        words = [f"{n} {word}{'' if n == 1 else 's'}" for word, n in counts.items() if n]
+        console.print(f"{path}: {', '.join(words) or 'no problems'}", markup=False, soft_wrap=True)
+    if counts["error"]:
+        raise typer.Exit(FOUND_ERRORS)
+
+
+def _explain(rule_id: str, json_output: bool) -> None:
+    import difflib
+    from dataclasses import asdict
+
+    from hat.errors import BadInput
+    from hat.harness.rules import RULES
+
+    rule = RULES.get(rule_id)
+    if rule is None:
+        near = difflib.get_close_matches(rule_id, RULES, n=1)
+        known = f"Did you mean {near[0]}?" if near else f"Rules: {', '.join(RULES)}."
+        raise BadInput(f"no rule {rule_id!r}", mend=known)
+    if json_output:
+        print_json({"schema_version": 1, **asdict(rule)})
+    else:
+        _say(f"{rule.id} ({rule.severity}): {rule.summary}.\n\n{rule.explanation}")
+
+
+def _lint_target(path: str, registry: Path | None) -> Path:
+    """A path as given; where there is none, the folder of a NAME[@VERSION]."""
+    from hat.errors import BadInput
+    from hat.harness.registry import Registry, parse_reference
+
+    if Path(path).exists():
+        return Path(path)
+    root = Registry(registry_folder(registry))
+    try:
+        name, version = parse_reference(path)
+        return root.root / name if version is None and name in root.names() else root.folder(name, version)
+    except BadInput:
+        raise BadInput("no such file or folder", where=path) from None
+
+
+def _harness(reference: str, registry: Path | None) -> "Harness":
+    """The harness of a NAME[@VERSION] or of a version's folder."""
+    from hat.harness.load import load_harness
+    from hat.harness.registry import Registry, parse_reference
+
+    if "/" in reference or Path(reference, "harness.yaml").is_file():
+        return load_harness(Path(reference))
+    return Registry(registry_folder(registry)).load(*parse_reference(reference))
+
+
+def _say(text: str) -> None:
+    out().print(text, markup=False, soft_wrap=True)
+
+
+def _plain(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(text)

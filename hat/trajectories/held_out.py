@@ -6,7 +6,7 @@ SAMPLED_SEEDS = range(8)
 HELD_OUT_SPLITS: tuple[Split, ...] = ("dev", "test")
 
 
-def held_out_digests(domain: Domain, tasks_per_seed: int) -> dict[str, str]:
+def sampled_digests(domain: Domain, tasks_per_seed: int) -> dict[str, str]:
     """Task digest -> where it is held out for, e.g. ``test``.
 
     Splits are disjoint by construction; this looks whether they are, on tasks of small seeds.

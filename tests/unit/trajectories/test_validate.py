@@ -14,7 +14,7 @@ from hat.domains.base import get_domain
 from hat.errors import BadInput
 from hat.harness.registry import Registry
 from hat.trajectories.config import ValidateConfig
-from hat.trajectories.held_out import held_out_digests
+from hat.trajectories.held_out import sampled_digests
 from hat.trajectories.validate import validate_rows
 from hat.trajectories.validate_rows import COLUMNS, read_rows, trajectory_row
 
@@ -66,7 +66,7 @@ def with_first_call(trajectory, call):
 
 
 def test_the_experts_trajectories_meet_every_expectation(trajectories, harness, domain):
-    report = validated(trajectories, harness, held_out_digests(domain, 50))
+    report = validated(trajectories, harness, sampled_digests(domain, 50))
     assert failed(report) == set()
     assert report.rows == 8
     report.require("here")
@@ -106,7 +106,7 @@ def test_an_item_held_out_for_evaluation_is_found(trajectories, harness):
 def test_a_test_question_played_as_training_data_is_leakage(harness, domain, trajectories):
     task = replace(domain.hand_written_tasks()[0], split="train")
     leaked = replace(trajectories[0], task=task)
-    assert failed(validated([leaked, *trajectories[1:]], harness, held_out_digests(domain, 50))) == {
+    assert failed(validated([leaked, *trajectories[1:]], harness, sampled_digests(domain, 50))) == {
         "no leakage"
     }
 

@@ -1,8 +1,8 @@
-"""Batched decoding of many multi-turn conversations: one key-value cache across turns, shared prompts computed once.
+"""Batched decoding of many conversations: one key-value cache across turns, shared prompts computed once.
 
-Decoding reads all weights for each step, so a step costs nearly the same for 1 row as for 64; what pays is to keep
-the batch full. Conversations therefore move independently: those whose turn has ended wait until enough others do,
-are extended together by one forward pass, and go on; freed slots take the next conversation at once.
+Decoding reads all weights for each step, so a step costs nearly the same for 1 row as for 64; what pays is to
+keep the batch full. Conversations therefore move independently: those whose turn has ended wait until enough
+others do, are extended together by one forward pass, and go on; freed slots take the next conversations.
 """
 
 import random
@@ -20,7 +20,7 @@ from hat.models.tokens import Prompt
 _PREFILL_TOKENS = 4096
 """Upper bound of padded tokens in one forward pass over prompts: bounds the activations' memory."""
 _WAITING_SHARE = 4
-"""Turns that have ended are extended when they are a quarter of the slots: fewer waste weight reads, more idle."""
+"""Ended turns are extended when they fill a quarter of the slots: fewer waste weight reads, more sit idle."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Sampling:
     seed: int = 0
     """Each conversation draws from its own stream, so that its neighbours in the batch do not change it."""
     log_probs: bool = False
-    """Also return the log-probability of each token under the distribution it was drawn from (greedy: unscaled)."""
+    """Also give each token's log-probability under the distribution it was drawn from (greedy: unscaled)."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,9 @@ def converse(
     """
     if prompts:
         with torch.inference_mode():
-            _Conversations(model, prompts, answer, frozenset(stop_ids), sampling, min(slots, len(prompts))).run()
+            _Conversations(
+                model, prompts, answer, frozenset(stop_ids), sampling, min(slots, len(prompts))
+            ).run()
 
 
 def check_supported(config: Any) -> None:
@@ -98,7 +100,7 @@ def check_supported(config: Any) -> None:
 
 
 class _Conversations:
-    """Slots in three runs: decoding rows first, then rows that wait for their pending tokens, then free slots."""
+    """Slots in three runs: rows that decode, rows that wait for their pending tokens, and free slots."""
 
     def __init__(
         self,
@@ -166,7 +168,7 @@ class _Conversations:
                 self._prefixes[prefix] = alone
 
     def _extend(self) -> None:
-        """Append the pending tokens of all waiting rows; their next turn begins with the token that follows."""
+        """Append the pending tokens of all waiting rows; the token that follows begins their next turn."""
         while self._active < len(self._rows):
             # The longest pending first, so that one pass holds rows of like length.
             rest = list(range(self._active, len(self._rows)))
@@ -178,7 +180,9 @@ class _Conversations:
                 self._swap(self._active + offset, slot)
             rows = self._rows[self._active : self._active + count]
             place = slice(self._active, self._active + count)
-            hidden = self._forward(self._cache, place, [row.length for row in rows], [row.pending for row in rows])
+            hidden = self._forward(
+                self._cache, place, [row.length for row in rows], [row.pending for row in rows]
+            )
             for row in rows:
                 row.length += len(row.pending)
                 row.pending = []
@@ -243,13 +247,17 @@ class _Conversations:
         cache.reserve(visible)
         cache.aim(slots, positions, visible)
         hidden_columns = torch.arange(visible) > positions[:, None, :, None]
-        mask = torch.zeros(hidden_columns.shape, dtype=self._dtype).masked_fill_(hidden_columns, float("-inf"))
+        mask = torch.zeros(hidden_columns.shape, dtype=self._dtype).masked_fill_(
+            hidden_columns, float("-inf")
+        )
         output = self._decoder(
             input_ids=ids, position_ids=positions, attention_mask=mask, cache=cache, use_cache=True
         ).last_hidden_state
         return output[torch.arange(len(tokens)), counts - 1]
 
-    def _choose(self, logits: torch.Tensor, streams: Sequence[random.Random]) -> tuple[list[int], list[float]]:
+    def _choose(
+        self, logits: torch.Tensor, streams: Sequence[random.Random]
+    ) -> tuple[list[int], list[float]]:
         """A token for each row of logits (rows, vocabulary), and its log-probability when asked for."""
         temperature = self._sampling.temperature
         if temperature == 0 and not self._sampling.log_probs:

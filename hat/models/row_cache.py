@@ -1,7 +1,7 @@
 """A key-value cache of many conversations of different lengths, without padding between their tokens.
 
-Each slot holds one conversation; token ``j`` of it lies at column ``j``. New tokens are written at each slot's own
-end, so that a query at position ``p`` sees exactly the columns up to ``p`` and nothing else needs a mask.
+Each slot holds one conversation; its token ``j`` lies at column ``j``. New tokens are written at each slot's
+own end, so that a query at position ``p`` sees exactly the columns up to ``p``: nothing else needs a mask.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class RowCache(Cache):
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *args: Any, **kwargs: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Called by each attention layer with the new tokens' keys and values: (rows, heads, tokens, size)."""
+        """Called by each attention layer with the new keys and values: (rows, heads, tokens, size)."""
         keys, values = self.keys[layer_idx], self.values[layer_idx]
         keys[self._rows, :, self._positions] = key_states.transpose(1, 2)
         values[self._rows, :, self._positions] = value_states.transpose(1, 2)

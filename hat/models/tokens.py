@@ -1,4 +1,4 @@
-"""Conversations as token ids: the opening, and what each further turn appends, exactly as the chat template has it."""
+"""Conversations as token ids: the opening and what each turn appends, exactly as the chat template has it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,8 @@ class ChatTokens:
     """A tokenizer's chat template, in token ids.
 
     The template must be prefix-preserving: the rendering of a conversation cut after a message begins the
-    rendering of the whole. Texts meet at the stop token, which is special, so ids of parts add up to ids of the whole.
+    rendering of the whole. Texts meet at the stop token, which is special, so ids of parts add up to ids of
+    the whole.
 
     Raises:
         BadInput: the tokenizer has no chat template or no end token.
@@ -100,6 +101,8 @@ class ChatTokens:
         return ids if stopped else [self.stop_id, *ids]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The assistant's text of sampled ids, without the stop token and with any other special token visible."""
+        """The assistant's text of sampled ids: the stop token left out, any other special token visible."""
         kept = ids[:-1] if ids and ids[-1] == self.stop_id else ids
-        return str(self.tokenizer.decode(list(kept), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+        return str(
+            self.tokenizer.decode(list(kept), skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        )

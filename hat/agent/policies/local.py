@@ -13,7 +13,7 @@ from hat.models.folder import check_model_folder
 
 if TYPE_CHECKING:
     from hat.models.generation import Sample
-    from hat.models.tokens import ChatTokens, Prompt
+    from hat.models.tokens import Prompt
 
 
 @dataclass
@@ -59,7 +59,7 @@ class LocalPolicy:
 
         loaded = load_for_decoding(model) if isinstance(model, str | Path) else model
         self.model, tokenizer = loaded
-        self.tokens: ChatTokens = ChatTokens(tokenizer)
+        self.tokens = ChatTokens(tokenizer)
         self.name = name or f"local:{Path(str(self.model.config.name_or_path)).name}"
         self.batch_size = batch_size
         self.sampling = Sampling(max_new_tokens, temperature, seed, log_probs)
@@ -69,7 +69,10 @@ class LocalPolicy:
         self.roll_out(episodes, execute, on_done)
 
     def roll_out(
-        self, episodes: Sequence[Episode], execute: Executor, on_done: Callable[[int], None] = lambda index: None
+        self,
+        episodes: Sequence[Episode],
+        execute: Executor,
+        on_done: Callable[[int], None] = lambda index: None,
     ) -> list[Rollout]:
         """Drive every episode to its end and return each one's token ids, in the order given."""
         from hat.models.generation import converse
@@ -80,7 +83,7 @@ class LocalPolicy:
             opening = self.tokens.opening(episode.messages(), episode.tools)
             openings.append(opening)
             rollout.prompt_ids = opening.ids
-        # Neighbours share their first part; the given order among equals keeps results in step with the input.
+        # Neighbours share their first part; sorting keeps the given order among equals.
         order = sorted(range(len(episodes)), key=lambda index: openings[index].ids[: openings[index].shared])
 
         def answer(position: int, sample: "Sample") -> list[int] | None:
@@ -98,7 +101,12 @@ class LocalPolicy:
         return rollouts
 
     def _answer(
-        self, episode: Episode, rollout: Rollout, sample: "Sample", execute: Executor, on_done: Callable[[], None]
+        self,
+        episode: Episode,
+        rollout: Rollout,
+        sample: "Sample",
+        execute: Executor,
+        on_done: Callable[[], None],
     ) -> list[int] | None:
         begin = len(rollout.completion_ids)
         rollout.completion_ids.extend(sample.ids)
@@ -135,7 +143,9 @@ def load_for_decoding(folder: str | Path, dtype: str = "bfloat16") -> tuple[Any,
     check_model_folder(folder)
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype), local_files_only=True)
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=getattr(torch, dtype), local_files_only=True
+        )
     except (OSError, ValueError) as error:
         raise BadInput(f"cannot be loaded: {error}", where=str(folder)) from error
     return model.eval(), tokenizer

@@ -30,7 +30,9 @@ def model() -> LlamaForCausalLM:
     return LlamaForCausalLM(config).float().eval()
 
 
-def one_by_one(model: LlamaForCausalLM, prompt: Prompt, appended: list[list[int]], limit: int) -> list[list[int]]:
+def one_by_one(
+    model: LlamaForCausalLM, prompt: Prompt, appended: list[list[int]], limit: int
+) -> list[list[int]]:
     """The same conversation with the whole text computed anew for every token."""
     ids, turns = list(prompt.ids), []
     for index in range(len(appended) + 1):
@@ -44,7 +46,11 @@ def one_by_one(model: LlamaForCausalLM, prompt: Prompt, appended: list[list[int]
 
 
 def batched(
-    model: LlamaForCausalLM, prompts: list[Prompt], appended: list[list[list[int]]], limit: int, **options: object
+    model: LlamaForCausalLM,
+    prompts: list[Prompt],
+    appended: list[list[list[int]]],
+    limit: int,
+    **options: object,
 ) -> list[list[Sample]]:
     turns: list[list[Sample]] = [[] for _ in prompts]
 
@@ -81,7 +87,9 @@ def test_batched_greedy_turns_equal_those_computed_one_by_one_without_a_cache(
     prompts, appended = conversations(seed, count)
     turns = batched(model, prompts, appended, limit=7)
     for index, prompt in enumerate(prompts):
-        assert [list(sample.ids) for sample in turns[index]] == one_by_one(model, prompt, appended[index], limit=7)
+        assert [list(sample.ids) for sample in turns[index]] == one_by_one(
+            model, prompt, appended[index], limit=7
+        )
 
 
 def test_some_turns_stop_by_themselves_and_some_are_cut(model: LlamaForCausalLM) -> None:

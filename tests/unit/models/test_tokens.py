@@ -13,10 +13,17 @@ TOOLS = [
         "function": {
             "name": "get_price",
             "description": "Price of a link",
-            "parameters": {"type": "object", "properties": {"link_id": {"type": "integer"}}, "required": ["link_id"]},
+            "parameters": {
+                "type": "object",
+                "properties": {"link_id": {"type": "integer"}},
+                "required": ["link_id"],
+            },
         },
     },
-    {"type": "function", "function": {"name": "load_skill", "description": "", "parameters": {"type": "object"}}},
+    {
+        "type": "function",
+        "function": {"name": "load_skill", "description": "", "parameters": {"type": "object"}},
+    },
 ]
 
 
@@ -45,7 +52,9 @@ texts = st.text(st.sampled_from(list("ab 1\n'\"\\{}<>，直播间é😀")), max_
 
 @settings(max_examples=60, deadline=None)
 @given(text=texts)
-def test_a_conversation_cut_after_each_message_is_a_prefix_of_the_whole_in_ids(tokens: ChatTokens, text: str) -> None:
+def test_a_conversation_cut_after_each_message_is_a_prefix_of_the_whole_in_ids(
+    tokens: ChatTokens, text: str
+) -> None:
     messages = conversation(text, Call("get_price", {"link_id": 3, "note": text}))
     whole = tokens.conversation(messages, TOOLS)
     for cut in range(1, len(messages)):
@@ -58,7 +67,9 @@ def test_a_conversation_cut_after_each_message_is_a_prefix_of_the_whole_in_ids(t
 
 @settings(max_examples=60, deadline=None)
 @given(text=texts)
-def test_opening_turns_and_continuations_add_up_to_the_whole_conversation(tokens: ChatTokens, text: str) -> None:
+def test_opening_turns_and_continuations_add_up_to_the_whole_conversation(
+    tokens: ChatTokens, text: str
+) -> None:
     messages = conversation(text, Call("get_price", {"link_id": 3, "note": text}))
     ids = list(tokens.opening(messages[:2], TOOLS).ids)
     ends = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
@@ -111,7 +122,9 @@ def test_decoded_calls_are_what_was_written(tokens: ChatTokens) -> None:
 
 def test_a_template_that_rewrites_earlier_turns_is_refused(base_model) -> None:
     tokenizer = AutoTokenizer.from_pretrained(base_model)
-    tokenizer.chat_template = "{{ messages | length }}{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}"
+    tokenizer.chat_template = (
+        "{{ messages | length }}{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}"
+    )
     messages = conversation("q", Call("a", {}))
     with pytest.raises(BadInput, match="not prefix-preserving"):
         ChatTokens(tokenizer).continuation(messages[:5], TOOLS, 3, stopped=True)

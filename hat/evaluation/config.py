@@ -1,0 +1,53 @@
+"""Settings of the evaluation: which items of the four suites, and how answers are decoded."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+AGENT_SUITES = ("live_stream_qa", "harness_variant_qa", "tool_prompt_robustness")
+"""Suites that play episodes; the fourth asks plain prompts."""
+
+
+class EvaluateConfig(BaseModel):
+    """How a model is evaluated. The same settings give the same items for every model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    live_stream_qa: int = Field(default=150, ge=0)
+    """Questions under the original harness; 0 leaves the suite out, here and below."""
+    harness_variant_qa: int = Field(default=150, ge=0)
+    """Questions under harness states that training never sees."""
+    tasks_per_state: int = Field(default=3, ge=1, le=4)
+    """Questions that share one state, one session and so one prompt prefix: 150 questions make 50 states."""
+    tool_prompt_robustness: int = Field(default=40, ge=0)
+    """Questions with distractor tools, without an answer, or with failing tools: a third each."""
+    instruction_following: int = Field(default=30, ge=0)
+    """General prompts with verifiable instructions."""
+    instruction_prompts: str | None = None
+    """IFEval's `input_data.jsonl`, or `hub`; otherwise our own prompts."""
+    base_items: int = Field(default=40, ge=0)
+    """Questions of each suite that the base model gets (instruction following: all, since it is paired)."""
+    split: Literal["dev", "test"] = "dev"
+    """Whose products, phrasings, names and layouts; `test` adds the hand-written questions."""
+    max_new_tokens: int = Field(default=64, ge=1)
+    """Bound of one turn; a turn cut there is judged as it is."""
+    instruction_tokens: int = Field(default=96, ge=1)
+    """Bound of one reply to a general prompt."""
+    batch_size: int = Field(default=64, ge=1)
+    """Episodes decoded at once."""
+    seed: int = Field(default=0, ge=0)
+    """Draws the items."""
+
+    def for_base(self) -> "EvaluateConfig":
+        """The smaller evaluation of the base model: the first items of each suite."""
+        return self.limited(self.base_items)
+
+    def limited(self, count: int) -> "EvaluateConfig":
+        """At most ``count`` items of each suite that plays episodes."""
+        return self.model_copy(update={suite: min(count, getattr(self, suite)) for suite in AGENT_SUITES})
+
+    def only(self, suites: tuple[str, ...]) -> "EvaluateConfig":
+        """Only the named suites; ``ifeval`` stands for ``instruction_following``."""
+        kept = {"instruction_following" if suite == "ifeval" else suite for suite in suites}
+        known = (*AGENT_SUITES, "instruction_following")
+        return self.model_copy(update={suite: 0 for suite in known if suite not in kept})

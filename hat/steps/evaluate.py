@@ -1,0 +1,118 @@
+"""Step `evaluate`: the base model, the one in production and the candidate on the same items."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hat.domains.base import Task, get_domain
+from hat.errors import BadInput
+from hat.evaluation.config import EvaluateConfig
+from hat.evaluation.run import evaluate
+from hat.files import write_json_atomic
+from hat.harness.model import Harness
+from hat.models import ModelRef, ModelStore
+from hat.promotion import ledger
+from hat.promotion.archive import trained_on
+from hat.promotion.documents import EvidenceSubject, SubjectModels
+from hat.promotion.evidence import evaluation_file, write_subject
+from hat.runs.config import RunConfig
+from hat.runs.places import open_run_store
+from hat.runs.progress import report
+from hat.steps.journal import remember
+from hat.steps.subject import Subject
+from hat.storage import Store
+
+STEP = "evaluate"
+TRAJECTORIES = "trajectories.jsonl"
+_DOCUMENT = "evaluation.json"
+
+
+def run(*, config: str, subject: str, model_in: str, trajectories_dir: str, evidence_out_dir: str) -> None:
+    """Write ``evaluation/<role>.json`` for each role, and `subject.json` with the items trained on.
+
+    Args:
+        model_in: ModelRef of the candidate.
+        trajectories_dir: what the candidate was trained on; empty when this run trains nothing.
+
+    An evaluation of the same model under the same harness and settings is taken from an earlier run: base and
+    production models are evaluated once.
+    """
+    settings, about = RunConfig.read(config), Subject.read(subject)
+    store = open_run_store()
+    harness = about.load_harness(store)
+    candidate = ModelRef.read(Path(model_in))
+    models = {"base": ModelRef.model_validate(about.base), "candidate": candidate}
+    if about.production is not None:
+        models["production"] = ModelRef.model_validate(about.production)
+    folder = Path(evidence_out_dir)
+    for role in sorted(models):
+        wanted = settings.evaluate.for_base() if role == "base" else settings.evaluate
+        source = _evaluated(store, settings, harness, models[role], wanted, role)
+        write_json_atomic(folder / evaluation_file(role), source)  # type: ignore[arg-type]
+    write_subject(
+        folder,
+        EvidenceSubject(
+            schema_version=1,
+            environment=about.environment,
+            harness=about.harness,
+            version=about.version,
+            harness_digest=about.harness_digest,
+            models=SubjectModels(**{role: reference.digest for role, reference in models.items()}),
+            ledger_head=about.ledger_head,
+            engine="transformers",
+            hardware="cpu",
+            training_items=None,
+        ),
+        _training_digests(store, about, trajectories_dir),
+    )
+
+
+def _evaluated(
+    store: Store, settings: RunConfig, harness: Harness, model: ModelRef, wanted: EvaluateConfig, role: str
+) -> Any:
+    """The evaluation document of one model."""
+
+    def work(folder: Path) -> None:
+        document = evaluate(
+            ModelStore(store).materialise(model),
+            harness,
+            get_domain(settings.domain or harness.domain),
+            wanted,
+            model=model.base,
+            model_digest=model.digest,
+            progress=lambda done, total: report(STEP, done, total, f"{role} model"),
+        )
+        write_json_atomic(folder / _DOCUMENT, document)
+
+    parts: Mapping[str, Any] = {
+        "code_version": settings.code_version,
+        "domain": settings.domain,
+        "harness": [harness.name, harness.version, harness.digest],
+        "model": model.digest,
+        "settings": wanted.model_dump(mode="json"),
+    }
+    folder = Path(tempfile.mkdtemp(prefix="hat-evaluation-"))
+    try:
+        remember(store, "evaluation", parts, folder, work)
+        return json.loads((folder / _DOCUMENT).read_text(encoding="utf-8"))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _training_digests(store: Store, about: Subject, trajectories_dir: str) -> frozenset[str] | None:
+    """Digests of the tasks behind the candidate; None when they are not known."""
+    if trajectories_dir:
+        return frozenset(_task_digests(Path(trajectories_dir) / TRAJECTORIES))
+    entry = ledger.production(store, about.environment, about.harness)
+    return None if entry is None else trained_on(store, entry)
+
+
+def _task_digests(path: Path) -> list[str]:
+    try:
+        with open(path, encoding="utf-8") as lines:
+            return [Task.from_json(json.loads(line)["task"]).digest for line in lines]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"cannot be read: {error}", where=str(path)) from error

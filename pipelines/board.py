@@ -57,6 +57,8 @@ class Board:
     def apply(self, event: Event) -> StepState:
         """Take in one event and return the step it changed."""
         step = self.steps.setdefault(event.step, StepState(event.step))
+        if event.event == "progress" and step.status != "running":
+            step = self.running or step  # the screen evaluates, too: its progress is the screen's
         if event.event == "started":
             step.status, step.started, step.done, step.total = "running", event.at, 0, 0
         elif event.event == "progress":

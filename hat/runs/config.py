@@ -10,9 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hat.augment.config import AugmentConfig
 from hat.errors import BadInput
+from hat.evaluation.config import EvaluateConfig
 from hat.files import read_json, write_json_atomic
 from hat.promotion.config import GateConfig
-from hat.training.config import SFTConfig
+from hat.training.config import OPDConfig, RLConfig, SFTConfig
 from hat.trajectories.config import ValidateConfig
 
 
@@ -39,6 +40,12 @@ class RunConfig(BaseModel):
     """Checks of the trajectories before training."""
     sft: SFTConfig = SFTConfig()
     """Supervised fine-tuning."""
+    opd: OPDConfig = OPDConfig()
+    """On-policy distillation."""
+    rl: RLConfig = RLConfig()
+    """Reinforcement learning."""
+    evaluate: EvaluateConfig = EvaluateConfig()
+    """The suites."""
     gate: GateConfig = GateConfig()
     """How the run is decided."""
 

@@ -42,6 +42,8 @@ def converted_folder(home: Path) -> Path:
             return folder
         source = _gguf_path()
         _check_digest(source)
+        for left in folder.parent.glob(".converting-*"):
+            shutil.rmtree(left, ignore_errors=True)  # of a killed process: only the lock's holder converts
         staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".converting-"))
         try:
             _convert(source, staging)

@@ -56,6 +56,8 @@ class ModelStore:
                     return folder
                 except EnvironmentFailure:
                     _remove(folder)  # a damaged cache is only a cache: fetch it again
+            for left in self._cache.glob(f".{reference.digest}.*"):
+                _remove(left)  # of a killed process: only the lock's holder fetches
             self.store.get_tree(reference.prefix, folder)
             self._stamp(reference).unlink(missing_ok=True)
             self._verify_once(folder, manifest, reference)

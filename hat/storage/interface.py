@@ -76,7 +76,8 @@ class Store(Protocol):
         """Store a folder below ``prefix``, its manifest last: a half-written tree is never seen.
 
         ``names`` (relative paths) picks the files; by default all are taken and symbolic links refused.
-        Storing the same content again is a no-op.
+        Storing the same content again is a no-op. Two writers of different content at once are not
+        kept apart; the damage is found when the tree is read.
 
         Raises:
             Conflict: a complete tree with other content is there. Trees are immutable.

@@ -70,6 +70,7 @@ class Server:
             f"-s3.config={self.folder / 's3.json'}",
             "-volume.preStopSeconds=1",
             "-master.volumeSizeLimitMB=64",
+            "-master.electionTimeout=1s",
         ]
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)

@@ -87,6 +87,15 @@ def test_a_conversion_cut_off_is_begun_again(tmp_path: Path, monkeypatch: pytest
     assert [p.suffix for p in (tmp_path / "cache" / "base").iterdir()] == [".lock"]
 
 
+def test_what_a_killed_conversion_left_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = tmp_path / "cache" / "base" / ".converting-x"
+    left.mkdir(parents=True)
+    (left / "model.safetensors").write_text("half")
+    monkeypatch.setattr(smollm2, "_convert", lambda source, target: (target / "config.json").write_text("{}"))
+    smollm2.converted_folder(tmp_path)
+    assert not left.exists()
+
+
 def test_the_default_gets_our_template_and_links_stay_out_of_the_store(
     models: ModelStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,15 @@ def test_a_damaged_cache_is_fetched_again(folder: Path, tmp_path: Path) -> None:
     assert store.fetched == 3
 
 
+def test_what_a_killed_fetch_left_is_removed(folder: Path, tmp_path: Path) -> None:
+    models = ModelStore(DistantStore(tmp_path / "store"), tmp_path / "home")
+    reference = models.publish(folder, base="tiny")
+    left = tmp_path / "home" / "cache" / "models" / f".{reference.digest}.abc"
+    left.mkdir(parents=True)
+    models.materialise(reference)
+    assert not left.exists()
+
+
 def test_many_who_ask_at_once_fetch_once(folder: Path, tmp_path: Path) -> None:
     store = DistantStore(tmp_path / "store")
     reference = ModelStore(store, tmp_path / "home").publish(folder, base="tiny")

@@ -19,7 +19,16 @@ def endpoint() -> Iterator[str]:
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
+    address = f"http://{host}:{port}"
+    client = boto3.client(
+        "s3",
+        endpoint_url=address,
+        region_name="us-east-1",
+        aws_access_key_id="key",
+        aws_secret_access_key="secret",
+    )
+    client.create_bucket(Bucket="bucket")
+    yield address
     server.stop()
 
 
@@ -31,21 +40,20 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def store(endpoint: str, credentials: None) -> S3Store:
-    bucket = f"b-{uuid4().hex}"
-    boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1").create_bucket(Bucket=bucket)
     opened = open_store(
-        f"s3://{bucket}/some/prefix?endpoint={endpoint}&s3ForcePathStyle=true&region=us-east-1"
+        f"s3://bucket/some/{uuid4().hex}?endpoint={endpoint}&s3ForcePathStyle=true&region=us-east-1"
     )
     assert isinstance(opened, S3Store)
     return opened
 
 
 def test_a_prefix_keeps_its_neighbours_out(store: S3Store) -> None:
+    prefix = store.address.prefix
     store.put("a", b"1")
-    store._client.put_object(Bucket=store.address.bucket, Key="some/prefix-2/a", Body=b"")
+    store._client.put_object(Bucket="bucket", Key=f"{prefix}-2/a", Body=b"")
     assert store.list() == ["a"]
-    listed = store._client.list_objects_v2(Bucket=store.address.bucket)["Contents"]
-    assert [entry["Key"] for entry in listed] == ["some/prefix-2/a", "some/prefix/a"]
+    listed = store._client.list_objects_v2(Bucket="bucket", Prefix=prefix)["Contents"]
+    assert [entry["Key"] for entry in listed] == [f"{prefix}-2/a", f"{prefix}/a"]
 
 
 def test_a_write_whose_answer_is_lost_does_not_lose_to_itself(store: S3Store) -> None:

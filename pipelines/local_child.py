@@ -24,7 +24,7 @@ def main(package: Path, arguments_file: Path, folder: Path) -> int:
         pipeline_root=str(folder / "kfp"),
         workspace_root=str(folder / "workspace"),
         raise_on_error=True,
-        enable_caching=False,  # the journal does it (docs/decisions/kfp-cache.md)
+        enable_caching=False,  # the journal does it (docs/decisions/kfp-step-journal.md)
     )
     pipeline = components.load_component_from_file(str(package))
     arguments = json.loads(arguments_file.read_text(encoding="utf-8"))

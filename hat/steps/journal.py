@@ -2,7 +2,7 @@
 
 One mechanism serves both needs. A resumed run finds what it finished before; a new run finds what any
 run made from the same inputs, settings and code. Kubeflow's own cache cannot do either here: its key
-holds artifact *addresses*, which differ in every run (docs/decisions/kfp-cache.md).
+holds artifact *addresses*, which differ in every run (docs/decisions/kfp-step-journal.md).
 """
 
 import contextvars

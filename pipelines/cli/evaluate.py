@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Model folder, ModelRef file, or digest in the store.")
+        str, typer.Argument(metavar="MODEL", help="Model folder, or file that holds a ModelRef.")
     ],
     harness: Annotated[str, typer.Option("--harness", metavar="NAME[@VERSION]", help="Under which harness.")],
     suite: Annotated[

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import typer
 
 from hat.errors import HatError
-from pipelines.cli import compiling, evaluate, gate, production, run, runs
+from pipelines.cli import compiling, evaluate, gate, harness, production, run, runs
 
 INTERRUPTED = 130
 
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 for module in (run, compiling, runs, evaluate, gate, production):
     module.register(app)
+app.add_typer(harness.app)
 
 
 def main() -> None:

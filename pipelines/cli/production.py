@@ -13,6 +13,7 @@ from pipelines.cli.output import JsonFlag, out, print_json
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("production")(production)
+    app.command("promote")(promote)
     app.command("rollback")(rollback)
 
 
@@ -38,6 +39,20 @@ def production(
         return
     for document in documents:
         _show(document)
+
+
+def promote(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run whose verdict is PASS.")],
+    json_output: JsonFlag = False,
+) -> None:
+    """Put the pair that a run proved into production, if what it was compared with still is there."""
+    from hat.runs.promotion import promote_run
+
+    entry = promote_run(run)
+    if json_output:
+        print_json(entry)
+    else:
+        _show(entry)
 
 
 def rollback(

@@ -8,6 +8,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from hat.harness.problems import Problems
 
+_REACHING = (nodes.Getattr, nodes.Getitem, nodes.Call)
 _ENVIRONMENT = ImmutableSandboxedEnvironment()
 
 
@@ -22,10 +23,12 @@ def check_template(text: str, file: Path, line: int, problems: Problems) -> froz
         problems.add("template-syntax", file, f"not a template: {message}", line)
         return frozenset()
     names: set[str] = set()
+    if not found and ("{%" in text or "{#" in text):
+        problems.add("template-expression", file, "comments and raw blocks are not filled, but lost", line)
     for node in found:
         if isinstance(node, nodes.Name):
             names.add(node.name)
-        elif any(True for _ in node.find_all((nodes.Getattr, nodes.Getitem, nodes.Call))):
+        elif isinstance(node, _REACHING) or next(node.find_all(_REACHING), None) is not None:
             problems.add(
                 "template-reach", file, "a template may not look inside values or call anything", line
             )

@@ -47,6 +47,7 @@ def converted_folder(home: Path) -> Path:
         staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".converting-"))
         try:
             _convert(source, staging)
+            staging.chmod(0o755)  # mkdtemp makes it private
             os.replace(staging, folder)
         except OSError as error:
             raise as_environment_failure(error, folder) from error

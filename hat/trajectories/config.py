@@ -1,6 +1,10 @@
 """Settings of making trajectories and of checking them before training."""
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
+
+from hat.agent.policies.config import EndpointConfig
 
 
 class ValidateConfig(BaseModel):
@@ -14,3 +18,18 @@ class ValidateConfig(BaseModel):
     """Longest question; the harness itself limits replies, turns and calls."""
     held_out_tasks: int = Field(default=200, ge=1)
     """Tasks drawn for each of a few seeds of the dev and the test split, none of which may be trained on."""
+
+
+class GenerateConfig(BaseModel):
+    """How trajectories are made and which of them are kept."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tasks: int = Field(default=400, ge=1)
+    """Training tasks, each played once under the unchanged harness; states are a matter of presentation."""
+    policy: Literal["expert", "endpoint"] = "expert"
+    """`expert`: the domain's scripted expert. `endpoint`: a strong model behind `endpoint`."""
+    endpoint: EndpointConfig = EndpointConfig()
+    """The strong model."""
+    whole_retry_share: float = Field(default=0.1, ge=0, le=1)
+    """Share of episodes with a corrected mistake that keep it; the others lose their blocked turns."""

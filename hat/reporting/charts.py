@@ -131,16 +131,17 @@ def distribution_plot(latency: Latency) -> DistributionPlot | None:
 def nice_ticks(low: float, high: float, most: int = 5) -> list[float]:
     """Round numbers that enclose ``low`` to ``high``, at most ``most`` + 2 of them, at equal distances."""
     span = high - low
-    if span <= 0:
-        low, high = low - 0.5, high + 0.5
-        span = 1.0
+    size = max(abs(low), abs(high))
+    if span <= 1e-9 * max(1.0, size):  # nothing to tell apart at the precision of the labels
+        low, high = low - 0.5 * max(1.0, size), high + 0.5 * max(1.0, size)
+        span = high - low
     rough = span / most
     magnitude = 10.0 ** math.floor(math.log10(rough))
     unit = next(
         factor * magnitude for factor in (1, 2, 2.5, 5, 10) if factor * magnitude >= rough * (1 - 1e-9)
     )
     first, last = math.floor(low / unit + 1e-9), math.ceil(high / unit - 1e-9)
-    return [round(index * unit, 10) for index in range(first, last + 1)]
+    return [round(index * unit, 12) for index in range(first, last + 1)]
 
 
 def _trailing(curve: Curve, window: int) -> list[tuple[int, float | None]]:

@@ -1,5 +1,6 @@
 """Fills a `RunReport` from what a run left in the store; one that failed early is shown as far as it came."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -7,10 +8,11 @@ from typing import Any
 from hat.reporting.documents import RunDocuments, read_documents
 from hat.reporting.measurements import facts_of_generation, read_latency, read_training
 from hat.reporting.model import ROLES, Fact, ReasonLine, RunReport, Step
-from hat.reporting.quality import read_failures, read_slices, read_suites
+from hat.reporting.quality import read_failures, read_slices, read_suites, title_of
 from hat.reporting.values import mapping, mappings, number, text
 from hat.storage import Store
 
+_METRIC = re.compile(r"(\w+)\.(\w+)(?:\[(\w+)=([^\]]*)\])?(?: vs (\w+))?")
 VERDICTS = ("PASS", "FAIL", "INCONCLUSIVE")
 OUTCOMES = ("failed", "unproven", "met", "noted")
 
@@ -73,19 +75,42 @@ def _reasons(verdict: Mapping[str, Any]) -> tuple[ReasonLine, ...]:
         ReasonLine(
             outcome=reason["outcome"] if reason.get("outcome") in OUTCOMES else "noted",
             code=text(reason.get("code")),
-            metric=text(reason.get("metric")),
-            message=text(reason.get("message")),
+            metric=_in_words(text(reason.get("metric"))),
+            message=_without_subject(text(reason.get("message")), text(reason.get("metric"))),
+            is_slice="[" in text(reason.get("metric")),
         )
         for reason in mappings(verdict.get("reasons"))
     ]
     return tuple(sorted(lines, key=lambda line: OUTCOMES.index(line.outcome)))
 
 
+def _in_words(metric: str) -> str:
+    """``live_stream_qa.accuracy[intent=price]`` as ``Live-Stream QA: accuracy, intent price``."""
+    parts = _METRIC.fullmatch(metric)
+    if parts is None:
+        return metric
+    suite, name, key, value, other = parts.groups()
+    if suite == "latency":
+        return f"Latency {name.upper() if name.startswith('p') else name.replace('_', ' ')}"
+    words = [name.replace("_", " "), f"{key} {value}" if key else "", f"vs {other}" if other else ""]
+    return f"{title_of(suite)}: {', '.join(word for word in words if word)}"
+
+
+def _without_subject(message: str, metric: str) -> str:
+    """The message without the metric's name at its start, which stands beside it already."""
+    for subject in (metric, metric.replace(".p", " P", 1)):
+        if message.startswith(subject):
+            return message.removeprefix(subject).lstrip(": ").removeprefix("is ")
+    return message
+
+
 def _facts(found: RunDocuments) -> Iterator[Fact]:
     record = found.record
-    for name, key in (("Profile", "profile"), ("Mode", "mode"), ("Status", "status"), ("Started", "started")):
+    for name, key in (("Profile", "profile"), ("Mode", "mode"), ("Status", "status")):
         if record.get(key):
             yield Fact(name, text(record[key]))
+    if record.get("started"):
+        yield Fact("Started", text(record["started"]).replace("T", " ").replace("+00:00", " UTC"))
     elapsed = _elapsed(record)
     if elapsed is not None:
         yield Fact("Took", duration(elapsed), "wall time from the first attempt's start to the end")
@@ -162,14 +187,14 @@ def _synthetic(found: RunDocuments) -> Iterator[str]:
 
 def _absent(found: RunDocuments) -> Iterator[str]:
     parts = (
-        ("the run's record", found.record),
-        ("a verdict", found.verdict),
-        ("evaluations", found.evaluations),
-        ("a latency measurement", found.latency),
+        ("record", found.record),
+        ("verdict", found.verdict),
+        ("evaluation", found.evaluations),
+        ("latency measurement", found.latency),
     )
     for name, value in parts:
         if not value:
-            yield f"There is no {name.removeprefix('a ').removeprefix('the ')} of this run."
+            yield f"There is no {name} of this run."
 
 
 def duration(seconds: float) -> str:

@@ -5,7 +5,7 @@ import re
 from hat.reporting.model import ROLES, ReasonLine, RunReport, Suite
 from hat.reporting.render import shown
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>~-])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]#|<>~])")
 
 
 def render_verdict(report: RunReport) -> str:
@@ -25,7 +25,7 @@ def render_verdict(report: RunReport) -> str:
             "",
             "Accuracy in percent, 95% interval, number of items. The simulated domain is synthetic.",
         ]
-    lines += ["", f"Run `{report.run.replace('`', '')}`"]
+    lines += ["", f"Run {plain(report.run)}"]
     return "\n".join(lines) + "\n"
 
 

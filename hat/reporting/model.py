@@ -20,6 +20,8 @@ class ReasonLine:
     code: str
     metric: str
     message: str
+    is_slice: bool = False
+    """Whether it is about part of a suite."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Suite:
     reference_name: str
     bar: float | None
     """What the gate's lower bound must reach."""
+    origin: str = ""
+    """Where its items come from, where they are not real: e.g. ``simulated``."""
     notes: tuple[str, ...] = ()
     """What a reader must know: items left out, a token cap."""
 

@@ -88,15 +88,22 @@ def _suite(name: str, evaluations: Evaluations, bars: Mapping[str, float]) -> Su
         reference=number(first.get("baseline_accuracy")),
         reference_name=f"best floor: {first['baseline']}" if first.get("baseline") else "regex baseline",
         bar=bars.get(f"{name}.accuracy"),
+        origin=_origin(name, first),
         notes=tuple(_notes(first)),
     )
 
 
+def _origin(name: str, document: Mapping[str, Any]) -> str:
+    if name == "ifeval":
+        return ""
+    return "hand-written, own" if document.get("checkers") == "own" else "simulated"
+
+
 def _score(document: Mapping[str, Any]) -> Score | None:
     n, accuracy = number(document.get("n")), number(document.get("accuracy"))
-    if not n or accuracy is None or not 0 <= accuracy <= 1:
+    if n is None or n < 1 or accuracy is None or not 0 <= accuracy <= 1:
         return None
-    low, high = [number(end) for end in items(document.get("accuracy_ci"))] or (None, None)
+    low, high = [*map(number, items(document.get("accuracy_ci"))), None, None][:2]
     if low is None or high is None or not 0 <= low <= accuracy <= high <= 1:
         computed = wilson_interval(accuracy * int(n), int(n))
         low, high = computed.low, computed.high
@@ -110,9 +117,9 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
         needed = f" (needed by {checkers})" if checkers else ""
         yield f"{len(items(excluded.get('keys')))} prompts left out: {text(excluded.get('reason'))}{needed}"
     if document.get("token_cap"):
-        yield f"replies are capped at {document['token_cap']} tokens"
-    if document.get("checkers"):
-        yield f"checkers: {document['checkers']}"
+        yield f"Replies are capped at {document['token_cap']} tokens."
+    if document.get("checkers") not in (None, "own"):
+        yield f"Checkers: {document['checkers']}."
 
 
 def _bars(verdict: Mapping[str, Any]) -> dict[str, float]:

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -52,6 +53,7 @@ def render_report(report: RunReport) -> str:
             metric_titles=METRICS,
             metric_names=[name for name in METRICS if any(name in row["metrics"] for row in metric_rows)],
             metric_rows=metric_rows,
+            slices=[(key, list(group)) for key, group in groupby(report.slices, attrgetter("suite", "key"))],
             stages=stages,
             any_smooth=any(plot is not None and plot.window for _, plot in stages),
             distribution=distribution_plot(report.latency) if report.latency else None,
@@ -61,6 +63,7 @@ def render_report(report: RunReport) -> str:
     )
 
 
+@cache
 def environment() -> Environment:
     """Templates that escape everything and refuse unknown names."""
     made = Environment(

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from xml.sax.saxutils import escape
 
-from jinja2 import StrictUndefined, TemplateError
+from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from hat.errors import BadInput
@@ -71,10 +72,15 @@ def _xml(document: Document) -> str:
 _LAYOUTS = {"markdown": _markdown, "plain": _plain, "xml": _xml}
 
 
+@lru_cache(maxsize=4096)
+def _template(text: str) -> Template:
+    return _ENVIRONMENT.from_string(text)
+
+
 def _fill(text: str, session: Mapping[str, str | int], where: str) -> str:
     if "{" not in text:
         return text
     try:
-        return _ENVIRONMENT.from_string(text).render(**session)
+        return _template(text).render(**session)
     except TemplateError as error:
         raise BadInput(f"template cannot be filled: {error}", where=where) from error

@@ -39,10 +39,10 @@ def _add_distractors(state: HarnessState, draw: Draw) -> HarnessState:
 def _shuffle_and_drop(state: HarnessState, draw: Draw) -> HarnessState:
     skills = list(state.canonical.skills)
     draw.rng.shuffle(skills)
-    # Strategy skills are optional by definition; one that another text points to must stay.
+    # A skill that answers no intent serves no task; one that another text points to must stay all the same.
     pointed_to = {symbol for text in _texts(state) for _, symbol in code_spans(text)}
     if draw.rng.random() < 0.5:
-        skills = [skill for skill in skills if skill.kind == "reply" or skill.name in pointed_to]
+        skills = [skill for skill in skills if skill.intents or skill.name in pointed_to]
     return replace(state, canonical=replace(state.canonical, skills=tuple(skills)))
 
 

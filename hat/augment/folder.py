@@ -1,0 +1,68 @@
+"""A folder of planned states: written by the augment step and ``hat augment``, proven again from its seeds alone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hat.augment.config import AugmentConfig
+from hat.augment.plan import PlannedState
+from hat.augment.sampler import sample_state
+from hat.augment.state import HarnessState
+from hat.errors import BadInput
+from hat.files import read_json, write_json_atomic
+from hat.harness.model import Harness
+
+STATES_FILE = "states.json"
+
+
+def write_states(folder: Path, harness: Harness, config: AugmentConfig, states: Sequence[HarnessState]) -> None:
+    """Write what it takes to sample the states again: harness, settings, seeds and digests."""
+    write_json_atomic(
+        folder / STATES_FILE,
+        {
+            "schema_version": 1,
+            "harness": harness.name,
+            "version": harness.version,
+            "harness_digest": harness.digest,
+            "config": config.model_dump(mode="json"),
+            "states": [PlannedState.of(state).to_json() for state in states],
+        },
+    )
+
+
+def read_states_document(folder: Path) -> dict[str, Any]:
+    """The document of `write_states`.
+
+    Raises:
+        BadInput: absent, malformed, or of another schema version.
+    """
+    path = folder / STATES_FILE
+    document = read_json(path)
+    if not isinstance(document, dict) or document.get("schema_version") != 1 or "states" not in document:
+        raise BadInput("not a states document of schema version 1", where=str(path))
+    return document
+
+
+def resample(document: dict[str, Any], harness: Harness, where: Path) -> tuple[AugmentConfig, list[HarnessState]]:
+    """The states of a document, sampled again.
+
+    Raises:
+        BadInput: the harness is another one, or a state's digest differs (the code that samples has changed).
+    """
+    if document["harness_digest"] != harness.digest:
+        raise BadInput(
+            f"the states belong to harness digest {document['harness_digest'][:12]}, not {harness.digest[:12]}",
+            where=str(where),
+        )
+    config = AugmentConfig.model_validate(document["config"])
+    states = []
+    for planned in document["states"]:
+        state = sample_state(harness, seed=planned["seed"], split=planned["split"], config=config)
+        if state.digest != planned["digest"]:
+            raise BadInput(
+                f"state {planned['seed']} now has digest {state.digest[:12]}, not {planned['digest'][:12]}",
+                where=str(where),
+                mend="The states were made by other code; make them again with `hat augment`.",
+            )
+        states.append(state)
+    return config, states

@@ -1,0 +1,56 @@
+"""The plan of a training run: which harness state and which trajectories make each pack."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hat.errors import BadInput
+from hat.files import canonical_json
+from hat.trajectories.record import Trajectory
+
+
+@dataclass(frozen=True)
+class PlannedPack:
+    """One step's data: the seed of its harness state (None: the unchanged harness) and its trajectories."""
+
+    state_seed: int | None
+    trajectories: tuple[Trajectory, ...]
+
+
+def plan_packs(
+    trajectories: Sequence[Trajectory], state_seeds: Sequence[int | None], per_pack: int, seed: int
+) -> list[PlannedPack]:
+    """Give each state ``per_pack`` trajectories of one session, every trajectory about equally often.
+
+    Packs of one session draw from a shuffled pool that is refilled when it is empty, so no trajectory comes again
+    before all others of its session.
+
+    Raises:
+        BadInput: there are no trajectories, or a session has fewer than ``per_pack``.
+    """
+    pools = _by_session(trajectories)
+    if not pools:
+        raise BadInput("there are no trajectories to train on")
+    small = min(len(pool) for pool in pools)
+    if small < per_pack:
+        raise BadInput(
+            f"a session has {small} trajectories, fewer than the {per_pack} of one pack",
+            mend="Generate more tasks, or lower augment.tasks_per_state.",
+        )
+    rng = random.Random(seed)
+    left: list[list[Trajectory]] = [[] for _ in pools]
+    packs = []
+    for number, state_seed in enumerate(state_seeds):
+        index = number % len(pools)
+        if len(left[index]) < per_pack:
+            left[index] = rng.sample(pools[index], len(pools[index]))
+        packs.append(PlannedPack(state_seed, tuple(left[index].pop() for _ in range(per_pack))))
+    rng.shuffle(packs)
+    return packs
+
+
+def _by_session(trajectories: Sequence[Trajectory]) -> list[list[Trajectory]]:
+    pools: dict[str, list[Trajectory]] = {}
+    for trajectory in trajectories:
+        pools.setdefault(canonical_json(dict(trajectory.task.session)), []).append(trajectory)
+    return [pools[key] for key in sorted(pools)]

@@ -1,0 +1,133 @@
+"""HSA-SFT: supervised fine-tuning on expert trajectories, each presented under a harness state drawn on the fly.
+
+Full fine-tuning with fp32 weights and bf16 autocast by TRL's `SFTTrainer`. What differs from plain TRL: a step's data
+is a pack (see `hat.training.packing`) built when it is needed, and the vocabulary is projected only where there is a
+loss.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase, TrainerCallback
+from trl import SFTConfig as TrlConfig
+from trl import SFTTrainer
+
+from hat.augment.config import AugmentConfig
+from hat.augment.sampler import sample_state
+from hat.augment.state import HarnessState
+from hat.harness.model import Harness
+from hat.training.config import SFTConfig
+from hat.training.metrics import StepLog
+from hat.training.packing import SegmentWeights, build_pack, collate_pack, pack_loss
+from hat.training.plan import PlannedPack
+from hat.training.safety import REQUIRED_ARGUMENTS, StopOnBrokenNumbers
+
+
+@dataclass(frozen=True)
+class PackCollator:
+    """Turns a row that names a planned pack into tensors; states are drawn here and kept nowhere."""
+
+    packs: Sequence[PlannedPack]
+    harness: Harness
+    augment: AugmentConfig
+    tokenizer: PreTrainedTokenizerBase
+    weights: SegmentWeights
+
+    def __call__(self, rows: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
+        (row,) = rows
+        planned = self.packs[row["pack"]]
+        if planned.state_seed is None:
+            state = HarnessState.original(self.harness)
+        else:
+            state = sample_state(self.harness, seed=planned.state_seed, split="train", config=self.augment)
+        return collate_pack(build_pack(planned.trajectories, state, self.tokenizer, self.weights))
+
+
+class PackTrainer(SFTTrainer):
+    """`SFTTrainer` whose loss is the weighted mean over scored tokens of one pack."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        # Our loss is a mean already: let the Trainer average it over accumulated packs.
+        self.model_accepts_loss_kwargs = False
+
+    def compute_loss(
+        self,
+        model: torch.nn.Module,
+        inputs: dict[str, torch.Tensor],
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        return pack_loss(model, inputs)
+
+    def _set_signature_columns_if_needed(self) -> None:
+        self._signature_columns = ["pack"]
+
+
+def train_sft(
+    base: Path,
+    packs: Sequence[PlannedPack],
+    harness: Harness,
+    augment: AugmentConfig,
+    config: SFTConfig,
+    *,
+    work: Path,
+    log: Path,
+    seed: int,
+    callbacks: Sequence[TrainerCallback] = (),
+    resume_from: Path | None = None,
+) -> tuple[torch.nn.Module, PreTrainedTokenizerBase]:
+    """Fine-tune the model in ``base`` on ``packs``, one optimiser step for each.
+
+    ``work`` receives the Trainer's checkpoints; ``log`` one JSON line a step.
+
+    Raises:
+        BrokenNumbers: a loss or gradient is not finite, or a loss is exactly 0.
+    """
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+    arguments = TrlConfig(
+        output_dir=str(work),
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=config.packs_per_step,
+        num_train_epochs=1,
+        learning_rate=config.learning_rate,
+        lr_scheduler_type="cosine_with_min_lr",
+        lr_scheduler_kwargs={"min_lr_rate": config.final_learning_rate_share},
+        warmup_steps=math.ceil(config.warmup_share * len(packs) / config.packs_per_step),
+        weight_decay=0.0,
+        adam_beta2=0.99,
+        max_grad_norm=1.0,
+        bf16=True,
+        use_cpu=not torch.cuda.is_available(),
+        gradient_checkpointing=False,
+        dataloader_pin_memory=False,
+        remove_unused_columns=False,
+        dataset_kwargs={"skip_prepare_dataset": True},
+        max_length=None,
+        save_strategy="steps",
+        save_steps=config.checkpoint_steps,
+        save_total_limit=2,
+        report_to=[],
+        disable_tqdm=True,
+        seed=seed,
+        data_seed=seed,
+        **REQUIRED_ARGUMENTS,
+    )
+    trainer = PackTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=Dataset.from_dict({"pack": list(range(len(packs)))}),
+        data_collator=PackCollator(
+            packs, harness, augment, tokenizer, SegmentWeights(config.call_weight, config.reply_weight)
+        ),
+        processing_class=tokenizer,
+        callbacks=[StepLog("sft", log), StopOnBrokenNumbers("sft", zero_loss_stops=True), *callbacks],
+    )
+    trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
+    return trainer.model, tokenizer

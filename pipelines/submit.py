@@ -70,6 +70,7 @@ def _create(
     namespace: str | None,
     experiment: str,
 ) -> dict[str, Any]:
+    check_reachable(endpoint)
     import kfp
     from kfp_server_api.exceptions import ApiException
     from urllib3.exceptions import HTTPError
@@ -90,3 +91,21 @@ def _create(
             f"Kubeflow Pipelines cannot start the run: {reason}", where=endpoint
         ) from error
     return {"run_id": created.run_id, "run_name": run_name, "endpoint": endpoint}
+
+
+def check_reachable(endpoint: str) -> None:
+    """Ask once whether anything answers at the address: kfp's client would try for minutes.
+
+    Raises:
+        EnvironmentFailure: nothing answers.
+    """
+    import httpx
+
+    try:
+        httpx.get(f"{endpoint.rstrip('/')}/apis/v2beta1/healthz", timeout=10)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise EnvironmentFailure(
+            f"Kubeflow Pipelines cannot be reached: {error}",
+            where=endpoint,
+            mend="Check the address and the port-forward.",
+        ) from error

@@ -14,7 +14,7 @@ from hat.evaluation.config import EvaluateConfig
 from hat.files import read_json, write_json_atomic
 from hat.promotion.config import GateConfig
 from hat.training.config import OPDConfig, RLConfig, SFTConfig
-from hat.trajectories.config import ValidateConfig
+from hat.trajectories.config import GenerateConfig, ValidateConfig
 
 
 class RunConfig(BaseModel):
@@ -36,6 +36,8 @@ class RunConfig(BaseModel):
     """What training starts from: the default base, a folder, an s3:// URL or a Hub id."""
     augment: AugmentConfig = AugmentConfig()
     """Harness states."""
+    generate: GenerateConfig = GenerateConfig()
+    """Training tasks and the policy that solves them."""
     validation: ValidateConfig = ValidateConfig()
     """Checks of the trajectories before training."""
     sft: SFTConfig = SFTConfig()

@@ -8,8 +8,9 @@ from hat.augment.state import HarnessState
 from hat.domains.base import get_domain
 from hat.errors import BadInput
 from hat.files import canonical_json, sha256_text, write_json_atomic, write_text_atomic
+from hat.home import hat_home
 from hat.runs.config import RunConfig
-from hat.runs.places import home, open_run_store
+from hat.runs.places import open_run_store
 from hat.runs.progress import report
 from hat.steps.journal import current_key
 from hat.steps.subject import Subject
@@ -17,9 +18,9 @@ from hat.trajectories.generate import choose_policy, play_tasks
 from hat.trajectories.journal import EpisodeJournal
 from hat.trajectories.record import Trajectory
 from hat.trajectories.selection import select
+from hat.trajectories.validate_rows import TRAJECTORIES_FILE
 
 STEP = "generate"
-TRAJECTORIES = "trajectories.jsonl"
 SUMMARY = "summary.json"
 _TASK_SEED_STRIDE = 1_000
 """Distance between the task seeds of two runs' seeds."""
@@ -44,7 +45,7 @@ def run(*, config: str, subject: str, states_dir: str, trajectories_out_dir: str
     # Named by what decides its episodes, so that the next attempt of the same work finds it, and no other.
     parts = [settings.generate.model_dump(mode="json"), settings.seed, harness.digest, settings.code_version]
     name = current_key() or sha256_text(canonical_json(parts))
-    journal = EpisodeJournal(home() / "journals" / f"{STEP}-{name}.jsonl")
+    journal = EpisodeJournal(hat_home() / "journals" / f"{STEP}-{name}.jsonl")
     played = play_tasks(
         policy,
         tasks,
@@ -69,7 +70,7 @@ def run(*, config: str, subject: str, states_dir: str, trajectories_out_dir: str
         )
     folder = Path(trajectories_out_dir)
     text = _as_lines(selection.accepted)
-    write_text_atomic(folder / TRAJECTORIES, text)
+    write_text_atomic(folder / TRAJECTORIES_FILE, text)
     write_json_atomic(
         folder / SUMMARY,
         {

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from hat.agent.policies.endpoint import check_endpoint
 from hat.errors import BadInput, EnvironmentFailure
 from hat.home import hat_home
 from hat.models import ModelStore, resolve_base
@@ -53,6 +54,8 @@ def run(
     store = open_run_store()
     store.preflight()
     check_disk(hat_home())
+    if config.generate.policy == "endpoint":
+        check_endpoint(config.generate.endpoint)
     files = published(store, harness, version)
     subject = _subject(store, config, files, (harness, version, harness_digest or files.digest), mode)
     domain = subject.load_harness(store).domain

@@ -135,7 +135,7 @@ def test_an_unreachable_cluster_is_an_environment_failure_and_the_harness_is_pub
     finally:
         server.stop()
     assert result.returncode == 4
-    assert "http://127.0.0.1:9: Kubeflow Pipelines cannot start the run" in result.stderr
+    assert "http://127.0.0.1:9: Kubeflow Pipelines cannot be reached" in result.stderr
     assert "Traceback" not in result.stderr
     assert any(key.endswith(".tar") for key in keys)
 

@@ -50,7 +50,7 @@ def test_the_expert_solves_at_least_99_percent_with_rational_tools_and_the_right
     version: str, split: str
 ) -> None:
     harness = harness_of(version)
-    episodes = play(SHOP.expert(), SHOP.sample_tasks(split, 260, 11), HarnessState.original(harness))
+    episodes = play(SHOP.expert(), SHOP.sample_tasks(split, 130, 11), HarnessState.original(harness))
     scores = [SHOP.score(e.task, e.trajectory("p"), harness) for e in episodes]
     for key in ("accuracy", "effectiveness", "tool_rationality", "skill_selection", "parsed"):
         assert sum(getattr(score, key) for score in scores) / len(scores) >= 0.99, key
@@ -231,7 +231,7 @@ def test_every_phrasing_of_every_split_is_understood() -> None:
 
 
 def test_the_baseline_is_good_with_the_names_it_knows_and_poor_with_others() -> None:
-    tasks = SHOP.sample_tasks("dev", 200, 16)
+    tasks = SHOP.sample_tasks("dev", 130, 16)
     known = accuracy(play(SHOP.baseline(), tasks, HarnessState.original(harness_of("1.0.0"))))
     renamed = accuracy(play(SHOP.baseline(), tasks, HarnessState.original(harness_of("1.1.0"))))
     assert 0.7 <= known < 1.0

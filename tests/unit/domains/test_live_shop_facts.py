@@ -235,6 +235,7 @@ luna hoodie is 20 yuan => price 20 @ link 44
 The Luna Hoodie (link 44) costs 20 yuan. => price 20 @ link 44
 Link 3 may be returned within 7 days. => return_days 7
 Link 3 takes 3 days to Hangzhou (free shipping). => days 3; free_shipping; region Hangzhou
+It takes 3 days and costs 8 yuan. => days 3; fee 8
 链接3 is 59.9元 => price 59.9
 Link 6003 costs 59.9 yuan. => price 59.9 @ link 6003
 Link 3 is orange. => color orange
@@ -286,6 +287,7 @@ NOT_PLAINLY_SAID = [
     ("Link 3 does not cost 59.9 yuan.", Fact("price", "59.9", "link 3")),
     ("Link 3 costs ５９.９ yuan.", Fact("price", "59.9", "link 3")),
     ("Link 3 costs ٥٩ yuan.", Fact("price", "59", "link 3")),
+    ("Link 3 costs 59.9 yuan, ６９ before.", Fact("price", "59.9", "link 3")),
     ("Prices: 59.9, 69.9, 79.9 yuan.", Fact("price", "59.9", "link 3")),
     ("Link 3 costs 59.9 yuan and is rated 4.8.", Fact("price", "59.9", "link 3")),
     ("Link 3 costs 59.9 yuan, bought by 2000 people.", Fact("price", "59.9", "link 3")),

@@ -46,7 +46,7 @@ def scored(of: Task, reply: str, *turns: Turn, end: str = "replied") -> Scores:
     trajectory = Trajectory(
         id="x", task=of, harness=HARNESS.name, version=HARNESS.version, base_digest=HARNESS.digest,
         state=StateReference(0, "test", (), STATE.digest), policy="test",
-        turns=(*turns, Turn(reply)), end=end, reply=reply if end == "replied" else "",
+        turns=(*turns, Turn(reply)), end=end, reply=reply,
     )  # fmt: skip
     return SHOP.score(of, trajectory, HARNESS)
 
@@ -182,6 +182,15 @@ def test_an_episode_without_an_accepted_reply_scores_nothing_for_it(end: str) ->
 )
 def test_tool_rationality_counts_needed_over_needed_or_made(turns: tuple[Turn, ...], expected: float) -> None:
     assert scored(PRICE, "Link 44 costs 20 yuan.", *turns).tool_rationality == expected
+
+
+def test_asking_again_after_a_plain_not_found_is_an_extra_call() -> None:
+    missing = task("missing_link", link=512, asked="price")
+    not_found = called("product_info", link_id=512)
+    assert scored(missing, "Sorry, I cannot answer that here.", not_found).tool_rationality == 1.0
+    assert (
+        scored(missing, "Sorry, I cannot answer that here.", not_found, not_found).tool_rationality == 1 / 2
+    )
 
 
 def test_calling_a_tool_nobody_has_is_an_extra_call() -> None:

@@ -120,8 +120,8 @@ def _facts(found: RunDocuments) -> Iterator[Fact]:
     yield Fact("Promoted", "yes" if record.get("promoted") else "no")
     if found.verdict.get("environment") or found.subject.get("environment"):
         yield Fact("Environment", text(found.verdict.get("environment") or found.subject.get("environment")))
-    production = found.subject.get("production_version")
-    yield Fact("In production before", text(production) if production else "nothing")
+    if found.subject:
+        yield Fact("In production before", text(found.subject.get("production_version") or "nothing"))
     for key, value in mapping(record.get("overrides")).items():
         yield Fact(f"--set {key}", text(value))
 
@@ -152,6 +152,7 @@ def _digests(found: RunDocuments) -> Iterator[Fact]:
         yield from _present(f"Model: {role}", models.get(role) or reference.get("digest"), notes)
     yield from _present("Gate policy", found.verdict.get("policy_digest"), "with its environment")
     yield from _present("Evidence", found.verdict.get("evidence_digest"), "of the documents that were judged")
+    yield from _present("Trajectories", found.generation.get("trajectories_digest"), "of the accepted ones")
     for role in ROLES:
         document = mapping(found.evaluations.get(role))
         yield from _present(f"Items: {role}", document.get("items_digest"), "of what the model was asked")

@@ -16,7 +16,7 @@ def render_verdict(report: RunReport) -> str:
         lines += [plain(report.error), ""]
     deciding = [reason for reason in report.reasons if reason.outcome in ("failed", "unproven")]
     met = [reason for reason in report.reasons if reason.outcome == "met"]
-    lines += [_reason(reason) for reason in deciding or met]
+    lines += [_reason(reason) for reason in deciding or met if not reason.is_slice or deciding]
     if report.suites:
         roles = [role for role in reversed(ROLES) if any(role in suite.scores for suite in report.suites)]
         lines += ["", f"| Set | {' | '.join(roles)} | no model |", "|---|" + "---|" * (len(roles) + 1)]
@@ -26,7 +26,7 @@ def render_verdict(report: RunReport) -> str:
             "Accuracy in percent, 95% interval, number of items. The simulated domain is synthetic.",
         ]
     lines += ["", f"Run {plain(report.run)}"]
-    return "\n".join(lines) + "\n"
+    return re.sub("\n{3,}", "\n\n", "\n".join(lines)) + "\n"
 
 
 def plain(text: str) -> str:

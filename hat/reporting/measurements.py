@@ -13,6 +13,8 @@ STAGES: Mapping[str, tuple[str, str]] = {
     "opd": ("General OPD: on-policy distillation from the base", "reverse KL to the teacher"),
     "rl": ("HSA-RL: group-relative policy optimisation", "mean reward"),
 }
+GENERATION = ("policy", "tasks", "accepted", "retries_collapsed", "retries_kept_whole")
+"""Counts of the step `generate` that are shown, beside its tables of reasons."""
 WITHOUT_LIMITS = (50.0, 90.0)
 """Percentiles that are shown when no gate asked for any."""
 
@@ -125,7 +127,7 @@ def facts_of_generation(document: Mapping[str, Any]) -> tuple[Fact, ...]:
         label = name.replace("_", " ").capitalize()
         if isinstance(value, Mapping):
             facts += [Fact(f"{label}: {key}", text(count)) for key, count in value.items()]
-        elif name != "schema_version" and isinstance(value, (int, float, str)):
+        elif name in GENERATION and isinstance(value, (int, float, str)):
             facts.append(Fact(label, text(value)))
     return tuple(facts)
 

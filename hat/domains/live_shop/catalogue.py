@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from hat.domains.live_shop import vocabulary as words
 from hat.domains.live_shop.splits import divide
@@ -61,6 +62,19 @@ class Catalogue:
     hosts: dict[str, list[str]]
     seed: int
 
+    @cached_property
+    def link_of_name(self) -> dict[str, int]:
+        """Link id by case-folded name."""
+        return {product.name.casefold(): product.link_id for product in self.products.values()}
+
+    @cached_property
+    def name_pattern(self) -> re.Pattern[str]:
+        """Any product's name in a text, case ignored; the longest where several fit."""
+        names = sorted(self.link_of_name, key=len, reverse=True)
+        # Chinese text has no spaces, so a word boundary means nothing there.
+        bounded = [rf"\b{re.escape(name)}\b" if name.isascii() else re.escape(name) for name in names]
+        return re.compile("|".join(bounded), re.I)
+
     def product(self, link_id: int) -> Product | None:
         return self.products.get(link_id)
 
@@ -69,9 +83,8 @@ class Catalogue:
         wanted = " ".join(query.casefold().split())
         if not wanted:
             return None
-        for product in self.products.values():
-            if product.name.casefold() == wanted:
-                return product
+        if wanted in self.link_of_name:
+            return self.products[self.link_of_name[wanted]]
         parts = set(wanted.split())
         near = [p for p in self.products.values() if parts <= set(p.name.casefold().split())]
         return near[0] if len(near) == 1 else None

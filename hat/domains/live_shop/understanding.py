@@ -30,7 +30,7 @@ _OF_LINK: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     (
         "coupon",
-        _words("coupon", r"\bcodes?\b", "voucher", "discount", "promo", r"\b(?:deals?|offers?|off|cheaper)\b"),
+        _words("coupon", "voucher", "discount", "promo", r"\b(?:codes?|deals?|offers?|off|cheaper)\b"),
     ),
     ("material", _words("material", "fabric", r"\bmade\b", r"\bmake\b.*\bfrom\b", r"\bingredient")),
     ("color", _words(r"\bcolou?rs?\b")),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from hat.domains.live_shop.catalogue import Catalogue
 
@@ -41,17 +40,5 @@ def mark_references(text: str, catalogue: Catalogue) -> str:
         text = _NEXT.sub(
             lambda match: f"{match.group(1)}{match.group(2)}{mark(int(match.group(3)))}", text, count=1
         )
-    names, by_name = _name_pattern(catalogue)
-    return names.sub(lambda match: mark(by_name[match.group(0).casefold()]), text)
-
-
-@lru_cache(maxsize=4)
-def _names(seed: int, names: tuple[tuple[str, int], ...]) -> tuple[re.Pattern[str], dict[str, int]]:
-    by_name = {name.casefold(): link for name, link in names}
-    longest_first = sorted(by_name, key=len, reverse=True)
-    bounded = [rf"\b{re.escape(name)}\b" if name.isascii() else re.escape(name) for name in longest_first]
-    return re.compile("|".join(bounded), re.I), by_name
-
-
-def _name_pattern(catalogue: Catalogue) -> tuple[re.Pattern[str], dict[str, int]]:
-    return _names(catalogue.seed, tuple((p.name, p.link_id) for p in catalogue.products.values()))
+    links = catalogue.link_of_name
+    return catalogue.name_pattern.sub(lambda match: mark(links[match.group(0).casefold()]), text)

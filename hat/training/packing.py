@@ -5,9 +5,9 @@ each trajectory is a branch that sees the prefix and itself. The loss is the one
 keeps its position and sees the same tokens.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -18,6 +18,8 @@ from hat.errors import BadInput
 from hat.harness.render import render_tools
 from hat.trajectories.present import opening_messages, present
 from hat.trajectories.record import Trajectory, Turn
+
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True)
@@ -70,18 +72,32 @@ def build_pack(
 
 
 def collate_pack(pack: Pack) -> dict[str, torch.Tensor]:
-    """A pack of B branches as tensors.
+    """A pack as tensors, its branches laid out in R rows of at most the longest branch's length T.
+
+    Short branches share a row, since padding each to the longest would nearly double the work.
 
     Returns:
-        ``prefix_ids`` (1, P); ``branch_ids`` and ``loss_weights`` (B, T), padded on the right to the longest branch.
-        Padding needs no mask: it stands after every real token, and its weight is 0.
+        ``prefix_ids`` (1, P); ``branch_ids``, ``position_ids`` and ``loss_weights`` (R, T), padded on the right;
+        ``attention_mask`` (R, 1, T, P + T), boolean: a token sees the prefix and what came before it in its branch.
     """
-    length = max(len(branch.token_ids) for branch in pack.branches)
-    ids = [[*branch.token_ids, *[0] * (length - len(branch.token_ids))] for branch in pack.branches]
-    weights = [[*branch.weights, *[0.0] * (length - len(branch.weights))] for branch in pack.branches]
+    rows = _fill_rows([len(branch.token_ids) for branch in pack.branches])
+    length = max(sum(len(pack.branches[number].token_ids) for number in row) for row in rows)
+    start = len(pack.prefix)
+    ids, positions, weights, owners = [], [], [], []
+    for row in rows:
+        branches = [pack.branches[number] for number in row]
+        ids.append(_padded((token for b in branches for token in b.token_ids), length, 0))
+        positions.append(_padded((start + n for b in branches for n in range(len(b.token_ids))), length, start))
+        weights.append(_padded((weight for b in branches for weight in b.weights), length, 0.0))
+        owners.append(_padded((number for number in row for _ in pack.branches[number].token_ids), length, -1))
+    owner = torch.tensor(owners)
+    own = (owner[:, :, None] == owner[:, None, :]).tril()
+    prefix_seen = torch.ones(len(rows), length, start, dtype=torch.bool)
     return {
         "prefix_ids": torch.tensor([pack.prefix]),
         "branch_ids": torch.tensor(ids),
+        "position_ids": torch.tensor(positions),
+        "attention_mask": torch.cat([prefix_seen, own], dim=-1)[:, None],
         "loss_weights": torch.tensor(weights),
     }
 
@@ -89,19 +105,46 @@ def collate_pack(pack: Pack) -> dict[str, torch.Tensor]:
 def pack_loss(model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
     """Weighted mean negative log-likelihood of the scored tokens.
 
-    The prefix runs once and its keys and values are repeated for the branches; gradients flow back through them.
+    The prefix runs once and its keys and values are repeated for the rows; gradients flow back through them.
     The vocabulary is projected only at the positions that predict a scored token.
     """
     decoder = model.get_decoder()
     branch_ids, weights = inputs["branch_ids"], inputs["loss_weights"]
     cache = decoder(input_ids=inputs["prefix_ids"], use_cache=True).past_key_values
     cache.batch_repeat_interleave(branch_ids.shape[0])
-    hidden = decoder(input_ids=branch_ids, past_key_values=cache, use_cache=True).last_hidden_state
+    hidden = decoder(
+        input_ids=branch_ids,
+        position_ids=inputs["position_ids"],
+        attention_mask=inputs["attention_mask"],
+        past_key_values=cache,
+        use_cache=True,
+    ).last_hidden_state
     rows, columns = weights.nonzero(as_tuple=True)
     logits = model.get_output_embeddings()(hidden[rows, columns - 1])
     losses = cross_entropy(logits.float(), branch_ids[rows, columns], reduction="none")
     scored = weights[rows, columns]
     return (losses * scored).sum() / scored.sum()
+
+
+def _fill_rows(lengths: Sequence[int]) -> list[list[int]]:
+    """Numbers of the branches of each row: longest first, each into the first row that it fits."""
+    capacity = max(lengths)
+    rows: list[list[int]] = []
+    room: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda n: -lengths[n]):
+        place = next((row for row, left in enumerate(room) if left >= lengths[number]), None)
+        if place is None:
+            rows.append([])
+            room.append(capacity)
+            place = len(rows) - 1
+        rows[place].append(number)
+        room[place] -= lengths[number]
+    return rows
+
+
+def _padded(values: Iterable[Number], length: int, padding: Number) -> list[Number]:
+    filled = list(values)
+    return filled + [padding] * (length - len(filled))
 
 
 def _tokenise(

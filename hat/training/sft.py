@@ -55,6 +55,9 @@ class PackTrainer(SFTTrainer):
         super().__init__(*arguments, **keywords)
         # Our loss is a mean already: let the Trainer average it over accumulated packs.
         self.model_accepts_loss_kwargs = False
+        self.tokens = {"tokens": 0, "scored_tokens": 0}
+        """Tokens computed (padding included) and tokens with a loss, of the step at hand."""
+        self._counted_step = -1
 
     def compute_loss(
         self,
@@ -63,7 +66,14 @@ class PackTrainer(SFTTrainer):
         return_outputs: bool = False,
         num_items_in_batch: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        return pack_loss(model, inputs)
+        if self.state.global_step != self._counted_step:
+            self._counted_step = self.state.global_step
+            self.tokens = dict.fromkeys(self.tokens, 0)
+        self.tokens["tokens"] += inputs["prefix_ids"].numel() + inputs["branch_ids"].numel()
+        self.tokens["scored_tokens"] += int(inputs["loss_weights"].count_nonzero())
+        # The Trainer autocasts `model.forward` alone, and our loss calls the decoder below it.
+        with self.accelerator.autocast():
+            return pack_loss(model, inputs)
 
     def _set_signature_columns_if_needed(self) -> None:
         self._signature_columns = ["pack"]
@@ -127,7 +137,7 @@ def train_sft(
             packs, harness, augment, tokenizer, SegmentWeights(config.call_weight, config.reply_weight)
         ),
         processing_class=tokenizer,
-        callbacks=[StepLog("sft", log), StopOnBrokenNumbers("sft", zero_loss_stops=True), *callbacks],
+        callbacks=[StepLog("sft", log, extra=lambda: trainer.tokens), StopOnBrokenNumbers("sft", zero_loss_stops=True), *callbacks],
     )
     trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
     return trainer.model, tokenizer

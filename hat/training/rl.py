@@ -6,6 +6,7 @@ advantages apart for tool-call and reply segments with an importance ratio for e
 vocabulary projected at sampled tokens only.
 """
 
+import copy
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,13 @@ from typing import Any
 import torch
 from accelerate.utils import gather_object
 from datasets import Dataset
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase, TrainerCallback
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedTokenizerBase,
+    PrinterCallback,
+    TrainerCallback,
+)
 from trl import GRPOConfig, GRPOTrainer
 from trl.models.utils import _ForwardRedirection
 from trl.trainer.utils import split_tensor_dict
@@ -47,8 +54,8 @@ class EpisodeTrainer(GRPOTrainer):
     ) -> None:
         # Copied before TRL replaces the model's forward, which a copy would share with the original.
         self.decoder = DecodeCopy(model)
-        self._reference = DecodeCopy(model)
-        self._reference.sync(model, 0)
+        # In the precision of training, so that rounding alone is no divergence.
+        self._start = copy.deepcopy(model).eval().requires_grad_(False)
         self._groups = groups
         self._domain = domain
         self._config = config
@@ -65,7 +72,7 @@ class EpisodeTrainer(GRPOTrainer):
                 args=arguments,
                 train_dataset=Dataset.from_dict({"prompt": [str(number) for number in range(len(groups))]}),
                 processing_class=tokenizer,
-                rollout_func=_roll_out,  # type: ignore[arg-type]
+                rollout_func=_roll_out,
                 callbacks=list(callbacks),
             )
 
@@ -147,7 +154,7 @@ class EpisodeTrainer(GRPOTrainer):
         with self.accelerator.autocast():
             now = scored_log_probs(model, batch, scored, self.temperature)
             with torch.no_grad():
-                start = scored_log_probs(self._reference.model, batch, scored, self.temperature)
+                start = scored_log_probs(self._start, batch, scored, self.temperature)
         old = inputs.get("old_per_token_logps")
         old = now.log_probs.detach() if old is None else old
         result = policy_loss(now.log_probs, old, advantages, segments, self.epsilon_low, self.epsilon_high)
@@ -200,6 +207,7 @@ def train_rl(
     trainer = EpisodeTrainer(
         model, tokenizer, groups, domain, config, _arguments(config, work, seed), callbacks
     )
+    trainer.remove_callback(PrinterCallback)
     trainer.add_callback(StepLog("rl", log, trainer.step_notes))
     trainer.add_callback(StopOnBrokenNumbers("rl", zero_loss_stops=False))
     trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)

@@ -1,0 +1,51 @@
+"""Step `rl`: reinforcement learning on episodes under original and augmented harness states."""
+
+from pathlib import Path
+
+from hat.models import ModelRef
+from hat.runs.config import RunConfig
+from hat.runs.places import open_run_store
+from hat.steps.subject import Subject
+
+
+def run(
+    *, config: str, subject: str, model_in: str, trajectories_dir: str, model_out: str, metrics_out: str
+) -> None:
+    """Train, store the result once and write its reference and the training log.
+
+    ``trajectories_dir`` is not read yet: rollouts are the only data.
+
+    Raises:
+        BadInput: the domain has too few tasks.
+        BrokenNumbers: a reward, KL, loss or gradient is not finite.
+    """
+    settings = RunConfig.read(config)
+    start = ModelRef.read(Path(model_in))
+    if settings.rl.steps == 0:
+        from hat.training.metrics import write_passed_through
+
+        start.write(Path(model_out))
+        return write_passed_through("rl", Path(metrics_out), "rl.steps is 0")
+
+    from hat.domains.base import get_domain
+    from hat.steps.training import open_models, publish, training_folder
+    from hat.training.rl import train_rl
+    from hat.training.rollouts import plan_groups
+
+    harness = Subject.read(subject).load_harness(open_run_store())
+    domain = get_domain(settings.domain or harness.domain)
+    groups = plan_groups(harness, domain, settings.rl, settings.augment, settings.seed)
+    source = open_models().materialise(start)
+    with training_folder("rl", settings.rl.checkpoint_steps) as (work, resume_from):
+        model, _ = train_rl(
+            source,
+            groups,
+            domain,
+            settings.rl,
+            work=work,
+            log=work / "log.jsonl",
+            seed=settings.seed,
+            resume_from=resume_from,
+        )
+        publish(model, start, source, work, model_out, metrics_out)
+    return None

@@ -1,0 +1,167 @@
+"""General on-policy distillation: the student answers general prompts and moves towards the base model.
+
+Reverse KL at temperature 1 on the student's own samples (arXiv 2306.13649), with TRL's
+`DistillationTrainer`. The teacher is the model that fine-tuning began with: what fine-tuning on one task
+lost comes back. What differs from plain
+TRL: answers are sampled from a bf16 copy, and the vocabulary is projected only where there is a token.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedTokenizerBase,
+    PrinterCallback,
+    TrainerCallback,
+)
+from trl import DistillationConfig, DistillationTrainer
+
+from hat.models.generation import Sample, Sampling, converse
+from hat.models.tokens import Prompt
+from hat.training.config import OPDConfig
+from hat.training.decode_copy import DecodeCopy
+from hat.training.metrics import StepLog
+from hat.training.preflight import check_same_vocabulary, check_size
+from hat.training.safety import REQUIRED_ARGUMENTS, StopOnBrokenNumbers
+
+
+class GeneralDistillation(DistillationTrainer):
+    """`DistillationTrainer` that samples through our decoder and scores only sampled tokens."""
+
+    def __init__(self, model: Any, *arguments: Any, **keywords: Any) -> None:
+        self.decoder = DecodeCopy(model)
+        super().__init__(model, *arguments, **keywords)
+
+    def _generate_single_turn(self, prompt_ids: list[list[int]], *_: Any, **__: Any) -> list[list[int]]:
+        version = self.state.global_step
+        self.decoder.sync(self.model, version)
+        self.decoder.check(self.model, version)
+        answers: list[list[int]] = [[] for _ in prompt_ids]
+
+        def take(index: int, sample: Sample) -> None:
+            answers[index] = list(sample.ids)
+
+        converse(
+            self.decoder.model,
+            [Prompt(tuple(ids)) for ids in prompt_ids],
+            take,
+            stop_ids=self.eos_token_ids,
+            sampling=Sampling(self.max_completion_length, 1.0, self.args.seed * 1_000_003 + version),
+        )
+        return answers
+
+    def compute_loss(self, model: Any, inputs: dict[str, Any], *arguments: Any, **keywords: Any) -> Any:
+        # The loss calls the decoder below `model.forward`, which is all that accelerate autocasts.
+        with self.accelerator.autocast():
+            return super().compute_loss(model, inputs, *arguments, **keywords)
+
+    def _compute_loss(
+        self, student: Any, inputs: dict[str, Any], num_items_in_batch: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """TRL's loss over the same tokens: (loss, sum of the student's entropies, number of tokens)."""
+        ids = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
+        mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
+        scored = inputs["completion_mask"].bool()
+        kept = scored.shape[1]
+        with torch.no_grad():
+            teacher = self._get_last_hidden_state(self.teacher_model, ids, mask, kept)[scored]
+            teacher_logits = self.teacher_model.get_output_embeddings()(teacher)
+        hidden = self._get_last_hidden_state(student, ids, mask, kept)[scored]
+        divergence, entropy = reverse_kl(student.get_output_embeddings()(hidden), teacher_logits)
+        self._metrics["train"]["kl"].append(divergence.detach().mean().item())
+        tokens = scored.sum()
+        return (
+            divergence.sum() / (tokens if num_items_in_batch is None else num_items_in_batch),
+            entropy,
+            tokens,
+        )
+
+
+def reverse_kl(
+    student_logits: torch.Tensor, teacher_logits: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """KL(student || teacher) over the whole vocabulary by position, and the sum of the student's entropies.
+
+    Args:
+        student_logits, teacher_logits: (N, vocabulary).
+
+    Returns:
+        The divergences (N,), and a scalar without gradient.
+    """
+    student = torch.log_softmax(student_logits.float(), dim=-1)
+    teacher = torch.log_softmax(teacher_logits.float(), dim=-1)
+    probabilities = student.exp()
+    entropy = -(probabilities * student).sum()
+    return (probabilities * (student - teacher)).sum(-1), entropy.detach()
+
+
+def train_opd(
+    student: Path,
+    teacher: Path,
+    prompts: Sequence[str],
+    config: OPDConfig,
+    *,
+    work: Path,
+    log: Path,
+    seed: int,
+    callbacks: Sequence[TrainerCallback] = (),
+    resume_from: Path | None = None,
+) -> tuple[Any, PreTrainedTokenizerBase]:
+    """Distil the model in ``teacher`` into that in ``student``, ``config.samples_per_step`` prompts a step.
+
+    ``work`` receives the Trainer's checkpoints; ``log`` one JSON line a step, ``kl`` the mean over its
+    tokens.
+
+    Raises:
+        BadInput: too few prompts, or the two models do not have the same vocabulary.
+        BrokenNumbers: a loss, KL or gradient is not finite, or a loss is exactly 0.
+    """
+    check_size(len(prompts), config.samples_per_step, "general prompts")
+    check_same_vocabulary(student, teacher)
+    tokenizer = AutoTokenizer.from_pretrained(student)
+    rows = [{"prompt": [{"role": "user", "content": prompt}]} for prompt in prompts]
+    trainer = GeneralDistillation(
+        AutoModelForCausalLM.from_pretrained(student, dtype=torch.float32),
+        # fp32 as the student, so that under autocast both round alike: else rounding alone is a divergence.
+        AutoModelForCausalLM.from_pretrained(teacher, dtype=torch.float32),
+        args=_arguments(config, work, seed),
+        train_dataset=Dataset.from_list(rows),
+        processing_class=tokenizer,
+        callbacks=[StepLog("opd", log), StopOnBrokenNumbers("opd", zero_loss_stops=True), *callbacks],
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
+    return trainer.model, tokenizer
+
+
+def _arguments(config: OPDConfig, work: Path, seed: int) -> DistillationConfig:
+    return DistillationConfig(
+        output_dir=str(work),
+        max_steps=config.steps,
+        per_device_train_batch_size=config.samples_per_step,
+        max_completion_length=config.max_new_tokens,
+        temperature=1.0,
+        beta=1.0,  # reverse KL
+        shuffle_dataset=False,  # the prompts come in a random order already
+        learning_rate=config.learning_rate,
+        lr_scheduler_type="constant",
+        weight_decay=0.0,
+        max_grad_norm=1.0,
+        bf16=True,
+        use_cpu=not torch.cuda.is_available(),
+        gradient_checkpointing=False,
+        dataloader_pin_memory=False,
+        save_strategy="steps" if config.checkpoint_steps else "no",
+        save_steps=config.checkpoint_steps or 1,
+        save_total_limit=2,
+        report_to=[],
+        disable_tqdm=True,
+        seed=seed,
+        data_seed=seed,
+        **REQUIRED_ARGUMENTS,
+    )

@@ -36,5 +36,6 @@ def run(*, config: str, subject: str, trajectories_dir: str, report_out_html: st
         report.require(TRAJECTORIES_FILE)
     except BadInput:
         # The outputs of a step that failed are not kept, and this one says why it failed.
-        store.put(f"runs/{run_id()}/validation.html", page.encode("utf-8"))
+        if run_id():
+            store.put(f"runs/{run_id()}/validation.html", page.encode("utf-8"))
         raise

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from hat.files import read_json, write_json_atomic
 from hat.runs.config import RunConfig
-from hat.steps import decide, evaluate, latency
 from hat.steps.subject import Subject
 
 TRAINED_ON_NOTHING = ""
@@ -29,6 +28,8 @@ def run(*, config: str, subject: str, evidence_out_dir: str, verdict_out: str, m
         write_json_atomic(Path(verdict_out), None)
         write_json_atomic(Path(model_out), about.base)
         return "train"
+    from hat.steps import decide, evaluate, latency  # costly, and a run that trains needs none of it here
+
     write_json_atomic(Path(model_out), about.production)
     with tempfile.TemporaryDirectory(prefix="hat-screen-") as folder:
         evaluated = Path(folder) / "evaluated"

@@ -1,0 +1,1 @@
+"""Serving: the exported model, and how long it takes to answer."""

@@ -108,7 +108,9 @@ def _train_and_judge(step: Step, given: Mapping[str, Any]) -> None:
     reinforced = step(rl, **given, model_in=distilled.outputs["model"], trajectories=trajectories)
     model = reinforced.outputs["model"]
     exported = step(export, **given, model_in=model)
-    evaluated = step(evaluate, **given, model_in=model, trajectories=trajectories)
+    evaluated = step(
+        evaluate, **given, model_in=model, trajectories=trajectories, tasks=reinforced.outputs["tasks"]
+    )
     evaluated.after(exported)  # an export that fails costs less than an evaluation
     timed = step(latency, **given, model_in=model, evidence_in=evaluated.outputs["evidence"])
     judged = step(decide, **given, evidence=timed.outputs["evidence"])

@@ -11,6 +11,7 @@ def evaluate(
     subject: dsl.Input[dsl.Artifact],
     model_in: dsl.Input[dsl.Model],
     trajectories: dsl.Input[dsl.Dataset],
+    tasks: dsl.Input[dsl.Artifact],
     evidence: dsl.Output[dsl.Artifact],
 ) -> None:
     """Evaluate base, production and candidate models on the four suites."""
@@ -23,6 +24,7 @@ def evaluate(
             "subject": subject.path,
             "model_in": model_in.path,
             "trajectories_dir": trajectories.path,
+            "tasks_in": tasks.path,
         },
         outputs={"evidence_out_dir": evidence.path},
     )

@@ -13,6 +13,7 @@ def rl(
     trajectories: dsl.Input[dsl.Dataset],
     model: dsl.Output[dsl.Model],
     metrics: dsl.Output[dsl.Artifact],
+    tasks: dsl.Output[dsl.Artifact],
 ) -> None:
     """Reinforcement learning with one harness state per group (HSA-RL)."""
     from hat.steps.journal import run_step
@@ -25,5 +26,5 @@ def rl(
             "model_in": model_in.path,
             "trajectories_dir": trajectories.path,
         },
-        outputs={"model_out": model.path, "metrics_out": metrics.path},
+        outputs={"model_out": model.path, "metrics_out": metrics.path, "tasks_out": tasks.path},
     )

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from hat.files import write_json_atomic
 from hat.models import ModelRef
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
@@ -9,11 +10,19 @@ from hat.steps.subject import Subject
 
 
 def run(
-    *, config: str, subject: str, model_in: str, trajectories_dir: str, model_out: str, metrics_out: str
+    *,
+    config: str,
+    subject: str,
+    model_in: str,
+    trajectories_dir: str,
+    model_out: str,
+    metrics_out: str,
+    tasks_out: str,
 ) -> None:
-    """Train, store the result once and write its reference and the training log.
+    """Train, store the result once and write its reference, the training log and the tasks it was trained on.
 
-    ``trajectories_dir`` is not read yet: rollouts are the only data.
+    ``trajectories_dir`` is not read yet: rollouts are the only data. ``tasks_out`` gets the digests of the
+    tasks rolled out, which no evaluation may use.
 
     Raises:
         BadInput: the domain has too few tasks.
@@ -25,6 +34,7 @@ def run(
         from hat.training.metrics import write_passed_through
 
         start.write(Path(model_out))
+        _write_tasks(Path(tasks_out), set())
         return write_passed_through("rl", Path(metrics_out), "rl.steps is 0")
 
     from hat.domains.base import get_domain
@@ -35,6 +45,7 @@ def run(
     harness = Subject.read(subject).load_harness(open_run_store())
     domain = get_domain(settings.domain or harness.domain)
     groups = plan_groups(harness, domain, settings.rl, settings.augment, settings.seed)
+    _write_tasks(Path(tasks_out), {group.task.digest for group in groups})
     source = open_models().materialise(start)
     with training_folder("rl", settings.rl.checkpoint_steps) as (work, resume_from):
         model, _ = train_rl(
@@ -49,3 +60,7 @@ def run(
         )
         publish(model, start, source, work, model_out, metrics_out)
     return None
+
+
+def _write_tasks(path: Path, digests: set[str]) -> None:
+    write_json_atomic(path, {"schema_version": 1, "task_digests": sorted(digests)})

@@ -47,12 +47,11 @@ class Product:
         return json.loads(output)
 
     def kill_during(self, step: str, *arguments: str) -> str:
-        """Start a run, end it with SIGKILL once ``step`` reports progress, and return the run's name."""
+        """Start a run, end it with SIGKILL once ``step`` has done something, and return the run's name."""
         process = self.start(*arguments)
         while process.poll() is None:
             for folder in (self.home / "runs").glob("*"):
-                events = [(event.step, event.event) for event in Reader(folder).events()]
-                if (step, "progress") in events:
+                if any(event.step == step and event.done > 0 for event in Reader(folder).events()):
                     process.send_signal(signal.SIGKILL)
                     process.wait()
                     return folder.name

@@ -54,8 +54,9 @@ def run(*, config, subject, model_in, trajectories_dir, model_out, metrics_out):
     Path(metrics_out).write_text("")
 """,
     "rl": """
-def run(*, config, subject, model_in, trajectories_dir, model_out, metrics_out):
+def run(*, config, subject, model_in, trajectories_dir, model_out, metrics_out, tasks_out):
     write(model_out, {"digest": "rl"})
+    write(tasks_out, {"task_digests": []})
     Path(metrics_out).write_text("")
 """,
     "export": """
@@ -63,7 +64,7 @@ def run(*, config, subject, model_in, export_out):
     write(export_out, {"vllm": "v"})
 """,
     "evaluate": """
-def run(*, config, subject, model_in, trajectories_dir, evidence_out_dir):
+def run(*, config, subject, model_in, trajectories_dir, tasks_in, evidence_out_dir):
     Path(evidence_out_dir, "subject.json").write_text("{}")
 """,
     "latency": """

@@ -11,12 +11,12 @@ from hat.domains.base import Task, get_domain
 from hat.errors import BadInput
 from hat.evaluation.config import EvaluateConfig
 from hat.evaluation.run import evaluate
-from hat.files import write_json_atomic
+from hat.files import read_json, write_json_atomic
 from hat.harness.model import Harness
 from hat.models import ModelRef, ModelStore
 from hat.promotion import ledger
 from hat.promotion.archive import trained_on
-from hat.promotion.documents import EvidenceSubject, SubjectModels
+from hat.promotion.documents import EvidenceSubject, Role, SubjectModels
 from hat.promotion.evidence import evaluation_file, write_subject
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
@@ -24,18 +24,27 @@ from hat.runs.progress import report
 from hat.steps.journal import remember
 from hat.steps.subject import Subject
 from hat.storage import Store
+from hat.trajectories.validate_rows import TRAJECTORIES_FILE
 
 STEP = "evaluate"
-TRAJECTORIES = "trajectories.jsonl"
 _DOCUMENT = "evaluation.json"
 
 
-def run(*, config: str, subject: str, model_in: str, trajectories_dir: str, evidence_out_dir: str) -> None:
+def run(
+    *,
+    config: str,
+    subject: str,
+    model_in: str,
+    trajectories_dir: str,
+    evidence_out_dir: str,
+    tasks_in: str = "",
+) -> None:
     """Write ``evaluation/<role>.json`` for each role, and `subject.json` with the items trained on.
 
     Args:
         model_in: ModelRef of the candidate.
         trajectories_dir: what the candidate was trained on; empty when this run trains nothing.
+        tasks_in: a JSON file with the `task_digests` that reinforcement learning drew besides.
 
     An evaluation of the same model under the same harness and settings is taken from an earlier run: base and
     production models are evaluated once.
@@ -43,15 +52,17 @@ def run(*, config: str, subject: str, model_in: str, trajectories_dir: str, evid
     settings, about = RunConfig.read(config), Subject.read(subject)
     store = open_run_store()
     harness = about.load_harness(store)
-    candidate = ModelRef.read(Path(model_in))
-    models = {"base": ModelRef.model_validate(about.base), "candidate": candidate}
+    models: dict[Role, ModelRef] = {
+        "base": ModelRef.model_validate(about.base),
+        "candidate": ModelRef.read(Path(model_in)),
+    }
     if about.production is not None:
         models["production"] = ModelRef.model_validate(about.production)
     folder = Path(evidence_out_dir)
     for role in sorted(models):
         wanted = settings.evaluate.for_base() if role == "base" else settings.evaluate
-        source = _evaluated(store, settings, harness, models[role], wanted, role)
-        write_json_atomic(folder / evaluation_file(role), source)  # type: ignore[arg-type]
+        document = _evaluated(store, settings, harness, models[role], wanted, role)
+        write_json_atomic(folder / evaluation_file(role), document)
     write_subject(
         folder,
         EvidenceSubject(
@@ -66,12 +77,12 @@ def run(*, config: str, subject: str, model_in: str, trajectories_dir: str, evid
             hardware="cpu",
             training_items=None,
         ),
-        _training_digests(store, about, trajectories_dir),
+        _training_digests(store, about, trajectories_dir, tasks_in),
     )
 
 
 def _evaluated(
-    store: Store, settings: RunConfig, harness: Harness, model: ModelRef, wanted: EvaluateConfig, role: str
+    store: Store, settings: RunConfig, harness: Harness, model: ModelRef, wanted: EvaluateConfig, role: Role
 ) -> Any:
     """The evaluation document of one model."""
 
@@ -102,10 +113,13 @@ def _evaluated(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _training_digests(store: Store, about: Subject, trajectories_dir: str) -> frozenset[str] | None:
+def _training_digests(
+    store: Store, about: Subject, trajectories_dir: str, tasks_in: str
+) -> frozenset[str] | None:
     """Digests of the tasks behind the candidate; None when they are not known."""
     if trajectories_dir:
-        return frozenset(_task_digests(Path(trajectories_dir) / TRAJECTORIES))
+        drawn = read_json(Path(tasks_in))["task_digests"] if tasks_in else []
+        return frozenset([*_task_digests(Path(trajectories_dir) / TRAJECTORIES_FILE), *drawn])
     entry = ledger.production(store, about.environment, about.harness)
     return None if entry is None else trained_on(store, entry)
 

@@ -158,6 +158,10 @@ def _is_folder(name: str) -> bool:
     return name.endswith("_dir") or "_dir_" in name
 
 
+def _is_empty_folder(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
+
+
 def _empty(path: Path, *, is_folder: bool) -> None:
     if path.is_dir():
         shutil.rmtree(path)
@@ -171,6 +175,8 @@ def _keep(store: Store, place: str, outputs: dict[str, str], manifest: dict[str,
     if store.exists(f"{place}/{MANIFEST}"):  # another run finished the same work first
         return
     for name, path in outputs.items():
+        if _is_empty_folder(Path(path)):  # a tree has files; the digest says that there are none
+            continue
         if Path(path).is_dir():
             store.delete_tree(f"{place}/{name}")  # left by a run that died before its manifest
             store.put_tree(Path(path), f"{place}/{name}")
@@ -188,6 +194,8 @@ def _restore(store: Store, place: str, outputs: dict[str, str]) -> dict[str, Any
     try:
         for name, path in outputs.items():
             _empty(Path(path), is_folder=_is_folder(name))
+            if _is_empty_folder(Path(path)) and manifest["outputs"].get(name) == content_digest(Path(path)):
+                continue
             if _is_folder(name):
                 store.get_tree(f"{place}/{name}", Path(path))
             else:

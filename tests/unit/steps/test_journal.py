@@ -84,6 +84,20 @@ def test_outputs_left_by_a_killed_attempt_are_gone_before_the_work(tmp_path, in_
     assert [path.name for path in folder.iterdir()] == ["whole"]
 
 
+def test_an_empty_folder_is_a_result_like_any_other(tmp_path, in_run, step) -> None:
+    calls = []
+
+    def work(*, out_dir: str) -> None:
+        calls.append(out_dir)
+
+    name = step(work)
+    for run in ("one", "two"):
+        in_run(run)
+        run_step(name, outputs={"out_dir": str(tmp_path / run)})
+    assert len(calls) == 1
+    assert list((tmp_path / "two").iterdir()) == []
+
+
 def test_a_step_that_leaves_an_output_out_fails(tmp_path, in_run, step, capsys) -> None:
     in_run("one")
     with pytest.raises(SystemExit) as stopped:

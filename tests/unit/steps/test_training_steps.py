@@ -1,0 +1,139 @@
+"""Steps `opd` and `rl`: a model reference in, a model reference out, and the training log."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from tests.unit.training.conftest import make_model, make_tokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+import hat.steps.opd as opd_step
+import hat.steps.rl as rl_step
+from hat.errors import BadInput
+from hat.files import read_json
+from hat.harness.registry import Registry
+from hat.models import ModelRef, ModelStore
+from hat.runs.config import RunConfig
+from hat.runs.harness_archive import publish_harness
+from hat.runs.places import open_run_store
+from hat.steps.subject import Subject
+from hat.training.config import OPDConfig, RLConfig
+from hat.training.metrics import read_step_log
+
+REGISTRY = Path(__file__).parents[3] / "harness_registry"
+OPD = OPDConfig(steps=2, samples_per_step=2, max_new_tokens=4)
+RL = RLConfig(steps=1, groups_per_step=1, group_size=2, max_new_tokens=4, intents=("host",))
+
+
+@pytest.fixture
+def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The inputs of a step; the student differs from the base by its seed."""
+    monkeypatch.setenv("HAT_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("HAT_STORE", raising=False)
+    harness = publish_harness(open_run_store(), Registry(REGISTRY), "live-shop", "1.0.0")
+    base = publish_model(tmp_path / "base", seed=0)
+    Subject(
+        harness="live-shop",
+        version="1.0.0",
+        harness_digest=harness.digest,
+        environment="tiny",
+        mode="auto",
+        plan="train",
+        gate_policy="",
+        base=base.model_dump(),
+    ).write(tmp_path / "subject.json")
+    publish_model(tmp_path / "student", seed=1).write(tmp_path / "model_in.json")
+    names = {"config": "config.json", "subject": "subject.json", "model_in": "model_in.json"}
+    outputs = {"model_out": "model_out.json", "metrics_out": "metrics.jsonl", "trajectories_dir": "none"}
+    configure(tmp_path)
+    return {name: str(tmp_path / file) for name, file in {**names, **outputs}.items()}
+
+
+def configure(folder: Path, opd: OPDConfig = OPD, rl: RLConfig = RL) -> None:
+    RunConfig(domain="live_shop", opd=opd, rl=rl, seed=4).write(folder / "config.json")
+
+
+def publish_model(folder: Path, seed: int, extra: tuple[str, ...] = ()) -> ModelRef:
+    tokenizer = make_tokenizer(extra)
+    make_model(tokenizer, seed).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return ModelStore(open_run_store()).publish(folder, base="tiny", notes="random weights")
+
+
+def result(given: dict[str, str]) -> tuple[ModelRef, Path]:
+    reference = ModelRef.read(Path(given["model_out"]))
+    return reference, ModelStore(open_run_store()).materialise(reference)
+
+
+def test_distillation_stores_a_whole_model_once(given: dict[str, str], tmp_path: Path) -> None:
+    opd_step.run(**given)
+    reference, folder = result(given)
+    assert reference.digest != ModelRef.read(Path(given["model_in"])).digest
+    assert (reference.base, reference.notes) == ("tiny", "random weights")
+    assert [line["step"] for line in read_step_log(Path(given["metrics_out"]))] == [1, 2]
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert tokenizer.chat_template == make_tokenizer().chat_template
+    for name in ("generation_config.json", "config.json", "tokenizer.json"):
+        assert (folder / name).read_bytes() == (tmp_path / "student" / name).read_bytes()
+    opd_step.run(**given)
+    assert result(given)[0].digest == reference.digest
+
+
+def test_weights_between_stages_keep_the_precision_of_training(given: dict[str, str], tmp_path: Path) -> None:
+    configure(tmp_path, OPD.model_copy(update={"learning_rate": 1e-6}))
+    opd_step.run(**given)
+    after = AutoModelForCausalLM.from_pretrained(result(given)[1], dtype="auto")
+    before = AutoModelForCausalLM.from_pretrained(tmp_path / "student", dtype="auto")
+    assert after.dtype == torch.float32
+    pairs = list(zip(before.parameters(), after.parameters(), strict=True))
+    moved = sum(int((old != new).sum()) for old, new in pairs)
+    survived = sum(int((old.bfloat16() != new.bfloat16()).sum()) for old, new in pairs)
+    assert moved > 10 * survived  # what storing bf16 would have thrown away
+
+
+def test_zero_steps_turn_a_stage_off_and_the_log_says_so(given: dict[str, str], tmp_path: Path) -> None:
+    configure(tmp_path, OPDConfig(steps=0), RLConfig(steps=0))
+    tasks = {"tasks_out": str(tmp_path / "tasks.json")}
+    for step, outputs, reason in ((opd_step, {}, "opd.steps is 0"), (rl_step, tasks, "rl.steps is 0")):
+        step.run(**given, **outputs)
+        assert result(given)[0] == ModelRef.read(Path(given["model_in"]))
+        (line,) = read_step_log(Path(given["metrics_out"]))
+        assert line["skipped"] == reason
+
+
+def test_the_base_itself_is_not_distilled_into_itself(given: dict[str, str]) -> None:
+    base = ModelRef.model_validate(Subject.read(given["subject"]).base)
+    base.write(Path(given["model_in"]))
+    opd_step.run(**given)
+    assert result(given)[0] == base
+    assert "base model itself" in read_step_log(Path(given["metrics_out"]))[0]["skipped"]
+
+
+def test_a_student_of_another_vocabulary_is_refused_before_anything_is_written(
+    given: dict[str, str], tmp_path: Path
+) -> None:
+    publish_model(tmp_path / "other", seed=1, extra=("zebra",)).write(Path(given["model_in"]))
+    with pytest.raises(BadInput, match="258 embeddings and the student 259"):
+        opd_step.run(**given)
+    assert not Path(given["model_out"]).exists()
+    assert not Path(given["metrics_out"]).exists()
+    assert list((tmp_path / "home" / "training").iterdir()) == []
+
+
+def test_reinforcement_learning_runs_under_the_published_harness_and_tells_its_tasks(
+    given: dict[str, str], tmp_path: Path
+) -> None:
+    rl_step.run(**given, tasks_out=str(tmp_path / "tasks.json"))
+    assert len(read_json(tmp_path / "tasks.json")["task_digests"]) == 1
+    reference, folder = result(given)
+    assert reference.base == "tiny"
+    assert AutoTokenizer.from_pretrained(folder).chat_template
+    (line,) = read_step_log(Path(given["metrics_out"]))
+    assert set(line["rewards"]) == {
+        "accuracy",
+        "effectiveness",
+        "tool_rationality",
+        "skill_selection",
+        "length",
+    }
+    assert line["groups"][0]["task_digest"]

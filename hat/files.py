@@ -88,5 +88,7 @@ def as_environment_failure(error: OSError, path: Path) -> EnvironmentFailure:
     if error.errno == errno.ENOSPC:
         return EnvironmentFailure("the disk is full", where=str(path), mend="Free space and run again.")
     return EnvironmentFailure(
-        f"cannot be written: {error.strerror or error}", where=str(path), mend="Check the path and its rights."
+        f"cannot be written: {error.strerror or error}",
+        where=str(path),
+        mend="Check the path and its rights.",
     )

@@ -80,7 +80,9 @@ def _take_thinking(text: str) -> tuple[str, str]:
     thinking = "\n".join(match.strip() for match in _THINK.findall(text))
     rest = _THINK.sub("", text)
     if "<think>" in rest or "</think>" in rest:
-        raise MalformedCall("unclosed_thinking", "a thinking tag is not closed, so no reply can be told from thought")
+        raise MalformedCall(
+            "unclosed_thinking", "a thinking tag is not closed, so no reply can be told from thought"
+        )
     return rest, thinking
 
 
@@ -107,7 +109,11 @@ def _parse_tag(text: str, start: int) -> tuple[Call, int]:
 
 
 def _as_call(value: Any) -> Call:
-    if not isinstance(value, dict) or set(value) != {"name", "arguments"} or not isinstance(value["name"], str):
+    if (
+        not isinstance(value, dict)
+        or set(value) != {"name", "arguments"}
+        or not isinstance(value["name"], str)
+    ):
         raise MalformedCall("not_a_call", 'a call is {"name": text, "arguments": object}')
     if isinstance(value["arguments"], str):
         raise MalformedCall("arguments_not_object", "arguments are a JSON text; they must be an object")

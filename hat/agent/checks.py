@@ -62,7 +62,10 @@ def reply_length(context: CheckContext) -> Mapping[str, str] | None:
 def loaded_skills(turns: Sequence[Turn]) -> set[str]:
     """Canonical names of the skills that were loaded."""
     return {
-        observation.value for turn in turns for observation in turn.observations if observation.kind == "skill"
+        observation.value
+        for turn in turns
+        for observation in turn.observations
+        if observation.kind == "skill"
     }
 
 

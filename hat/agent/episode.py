@@ -174,7 +174,9 @@ class Episode:
 
     def _load_skill(self, call: Call) -> Observation:
         arguments = dict(self.state.canonical.binding(call.name).arguments)
-        skill = next((call.arguments[name] for name, to in arguments.items() if to == LOAD_SKILL_ARGUMENT), None)
+        skill = next(
+            (call.arguments[name] for name, to in arguments.items() if to == LOAD_SKILL_ARGUMENT), None
+        )
         if any(known.name == skill for known in self.state.canonical.skills):
             return Observation("skill", skill)
         return Observation("unknown_name", str(skill), "skill")
@@ -208,7 +210,9 @@ class Episode:
         if verdict is None:
             self.reply, self.end = turn.content, "replied"
 
-    def _blocking_verdict(self, event: str, call: Call | None = None, reply: str | None = None) -> Verdict | None:
+    def _blocking_verdict(
+        self, event: str, call: Call | None = None, reply: str | None = None
+    ) -> Verdict | None:
         """The first hook of the event that blocks, in the harness's order."""
         context = CheckContext(self.state, self.task, self._turns, call, reply)
         for hook in self.state.canonical.hooks:

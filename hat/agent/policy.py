@@ -15,7 +15,9 @@ class Policy(Protocol):
 
     name: str
 
-    def play(self, episodes: Sequence[Episode], execute: Executor, on_done: Callable[[int], None]) -> None: ...
+    def play(
+        self, episodes: Sequence[Episode], execute: Executor, on_done: Callable[[int], None]
+    ) -> None: ...
 
 
 def answer_requests(episode: Episode, requests: Sequence[Request], execute: Executor) -> None:

@@ -13,9 +13,12 @@ from hat.files import read_json, write_json_atomic
 from hat.harness.model import Harness
 
 STATES_FILE = "states.json"
+REPORT_FILE = "verification.json"
 
 
-def write_states(folder: Path, harness: Harness, config: AugmentConfig, states: Sequence[HarnessState]) -> None:
+def write_states(
+    folder: Path, harness: Harness, config: AugmentConfig, states: Sequence[HarnessState]
+) -> None:
     """Write what it takes to sample the states again: harness, settings, seeds and digests."""
     write_json_atomic(
         folder / STATES_FILE,
@@ -28,6 +31,11 @@ def write_states(folder: Path, harness: Harness, config: AugmentConfig, states: 
             "states": [PlannedState.of(state).to_json() for state in states],
         },
     )
+
+
+def write_report(folder: Path, report: dict[str, Any]) -> None:
+    """Write the outcome of the gates beside the states."""
+    write_json_atomic(folder / REPORT_FILE, report)
 
 
 def read_states_document(folder: Path) -> dict[str, Any]:
@@ -43,7 +51,9 @@ def read_states_document(folder: Path) -> dict[str, Any]:
     return document
 
 
-def resample(document: dict[str, Any], harness: Harness, where: Path) -> tuple[AugmentConfig, list[HarnessState]]:
+def resample(
+    document: dict[str, Any], harness: Harness, where: Path
+) -> tuple[AugmentConfig, list[HarnessState]]:
     """The states of a document, sampled again.
 
     Raises:

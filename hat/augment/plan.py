@@ -27,7 +27,12 @@ class PlannedState:
     digest: str
 
     def to_json(self) -> dict[str, Any]:
-        return {"seed": self.seed, "split": self.split, "families": list(self.families), "digest": self.digest}
+        return {
+            "seed": self.seed,
+            "split": self.split,
+            "families": list(self.families),
+            "digest": self.digest,
+        }
 
     @classmethod
     def of(cls, state: HarnessState) -> "PlannedState":
@@ -104,6 +109,7 @@ def verification_report(
         "gates": per_gate,
         "families": dict(sorted(families.items())),
         "failures": [
-            {"gate": f.gate, "seed": f.seed, "families": list(f.families), "message": f.message} for f in failures
+            {"gate": f.gate, "seed": f.seed, "families": list(f.families), "message": f.message}
+            for f in failures
         ],
     }

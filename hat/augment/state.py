@@ -107,20 +107,27 @@ def _apply_names(harness: Harness, codec: Codec) -> Harness:
             tool,
             name=codec.tool(tool.name),
             description=text(tool.description),
-            input_schema_json=json.dumps(_present_schema(tool.input_schema, tool.name, codec), ensure_ascii=False),
+            input_schema_json=json.dumps(
+                _present_schema(tool.input_schema, tool.name, codec), ensure_ascii=False
+            ),
         )
         for tool in harness.tools
     )
     skills = tuple(
         replace(
-            skill, name=codec.skill(skill.name), description=text(skill.description), body=document(skill.body)
+            skill,
+            name=codec.skill(skill.name),
+            description=text(skill.description),
+            body=document(skill.body),
         )
         for skill in harness.skills
     )
     bindings = tuple(
         (
             codec.tool(tool),
-            Binding(binding.operation, tuple((codec.argument(tool, name), to) for name, to in binding.arguments)),
+            Binding(
+                binding.operation, tuple((codec.argument(tool, name), to) for name, to in binding.arguments)
+            ),
         )
         for tool, binding in harness.bindings
     )
@@ -146,7 +153,9 @@ def _present_schema(schema: dict[str, Any], tool: str, codec: Codec) -> dict[str
     """The input schema with its top-level properties renamed; nested objects keep their names."""
     presented = dict(schema)
     if "properties" in schema:
-        presented["properties"] = {codec.argument(tool, name): value for name, value in schema["properties"].items()}
+        presented["properties"] = {
+            codec.argument(tool, name): value for name, value in schema["properties"].items()
+        }
     if "required" in schema:
         presented["required"] = [codec.argument(tool, name) for name in schema["required"]]
     return presented

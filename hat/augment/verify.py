@@ -50,7 +50,9 @@ class Gold:
     execute: Executor
 
 
-def verify_state(state: HarnessState, harness: Harness, config: AugmentConfig, gold: Gold) -> list[GateFailure]:
+def verify_state(
+    state: HarnessState, harness: Harness, config: AugmentConfig, gold: Gold
+) -> list[GateFailure]:
     """All gates of one state; an empty list when they hold.
 
     ``gold`` should hold tasks of every intent: they are replayed in full.
@@ -62,7 +64,9 @@ def verify_state(state: HarnessState, harness: Harness, config: AugmentConfig, g
         "G5": lambda: check_round_trip(state),
     }
     return [
-        GateFailure(gate, state.seed, state.families, message) for gate, check in checks.items() for message in check()
+        GateFailure(gate, state.seed, state.families, message)
+        for gate, check in checks.items()
+        for message in check()
     ]
 
 
@@ -83,7 +87,9 @@ def check_surfaces(state: HarnessState, harness: Harness, config: AugmentConfig)
 
 def _lost_content(changed: Harness, harness: Harness) -> Iterator[str]:
     """Shuffling, adding and dropping must keep what tasks need."""
-    if {tool.name: tool.input_schema for tool in changed.tools} != {t.name: t.input_schema for t in harness.tools}:
+    if {tool.name: tool.input_schema for tool in changed.tools} != {
+        t.name: t.input_schema for t in harness.tools
+    }:
         yield "the tools or their schemas are no longer the same set"
     kept = set(changed.skills)
     for skill in harness.skills:
@@ -91,7 +97,9 @@ def _lost_content(changed: Harness, harness: Harness) -> Iterator[str]:
             yield f"reply skill {skill.name} was lost or changed"
     if _items(changed) != _items(harness):
         yield "the prompt blocks no longer hold the same items"
-    if [(h.event, h.matcher, h.check) for h in changed.hooks] != [(h.event, h.matcher, h.check) for h in harness.hooks]:
+    if [(h.event, h.matcher, h.check) for h in changed.hooks] != [
+        (h.event, h.matcher, h.check) for h in harness.hooks
+    ]:
         yield "the hooks no longer make the same checks in the same order"
 
 

@@ -27,7 +27,9 @@ def render_system_prompt(harness: Harness, session: Mapping[str, str | int]) -> 
         if block.kind == "skills":
             listed = tuple(f"`{skill.name}`: {skill.description}" for skill in harness.skills)
             items = items + listed
-        filled = tuple(_fill(item, session, f"{harness.name}@{harness.version} block {block.id}") for item in items)
+        filled = tuple(
+            _fill(item, session, f"{harness.name}@{harness.version} block {block.id}") for item in items
+        )
         documents.append(Document(block.document.title, filled))
     return render_documents(documents, harness.layout)
 
@@ -51,7 +53,9 @@ def render_skill(harness: Harness, skill_name: str) -> str:
 def render_documents(documents: list[Document], layout: Layout) -> str:
     """Several documents in one layout; every layout shows the same titles and items in the same order."""
     if layout == "json":
-        return json.dumps({document.title: list(document.items) for document in documents}, ensure_ascii=False)
+        return json.dumps(
+            {document.title: list(document.items) for document in documents}, ensure_ascii=False
+        )
     return "\n".join(_LAYOUTS[layout](document) for document in documents)
 
 

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from hat.augment.folder import write_states
+from hat.augment.folder import write_report, write_states
 from hat.augment.plan import expert_gold, sample_states, verification_report, verify_states
 from hat.augment.verify import GATES
 from hat.domains.base import get_domain
 from hat.errors import BadInput
-from hat.files import write_json_atomic
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
 from hat.runs.progress import report
@@ -38,5 +37,5 @@ def run(*, config: str, subject: str, states_out_dir: str) -> None:
             mend=f"{len(failures)} failures in all; leave the family out of augment.families or mend the harness.",
         )
     folder = Path(states_out_dir)
-    write_json_atomic(folder / "verification.json", verification_report(states, failures, GATES))
+    write_report(folder, verification_report(states, failures, GATES))
     write_states(folder, harness, settings, states)

@@ -16,7 +16,8 @@ _NAME = re.compile(r"^checkpoint-(\d+)$")
 class CheckpointsInStore(TrainerCallback):
     """Copies each checkpoint that the Trainer saved to ``<prefix>/checkpoint-<step>`` and drops the ones before it.
 
-    The training log goes with it, so that a resumed run's log is whole. The store writes a tree's manifest last, so a checkpoint is complete or not there.
+    The training log goes with it, so that a resumed run's log is whole. The store writes a
+    tree's manifest last, so a checkpoint is complete or not there.
     """
 
     def __init__(self, store: Store, prefix: str, log: Path) -> None:
@@ -24,7 +25,9 @@ class CheckpointsInStore(TrainerCallback):
         self._prefix = prefix
         self._log = log
 
-    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+    def on_save(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
         name = f"checkpoint-{state.global_step}"
         shutil.copyfile(self._log, Path(args.output_dir) / name / LOG_NAME)
         older = [key for key in stored_checkpoints(self._store, self._prefix) if key != name]

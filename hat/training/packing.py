@@ -87,9 +87,13 @@ def collate_pack(pack: Pack) -> dict[str, torch.Tensor]:
     for row in rows:
         branches = [pack.branches[number] for number in row]
         ids.append(_padded((token for b in branches for token in b.token_ids), length, 0))
-        positions.append(_padded((start + n for b in branches for n in range(len(b.token_ids))), length, start))
+        positions.append(
+            _padded((start + n for b in branches for n in range(len(b.token_ids))), length, start)
+        )
         weights.append(_padded((weight for b in branches for weight in b.weights), length, 0.0))
-        owners.append(_padded((number for number in row for _ in pack.branches[number].token_ids), length, -1))
+        owners.append(
+            _padded((number for number in row for _ in pack.branches[number].token_ids), length, -1)
+        )
     owner = torch.tensor(owners)
     own = (owner[:, :, None] == owner[:, None, :]).tril()
     prefix_seen = torch.ones(len(rows), length, start, dtype=torch.bool)

@@ -137,7 +137,11 @@ def train_sft(
             packs, harness, augment, tokenizer, SegmentWeights(config.call_weight, config.reply_weight)
         ),
         processing_class=tokenizer,
-        callbacks=[StepLog("sft", log, extra=lambda: trainer.tokens), StopOnBrokenNumbers("sft", zero_loss_stops=True), *callbacks],
+        callbacks=[
+            StepLog("sft", log, extra=lambda: trainer.tokens),
+            StopOnBrokenNumbers("sft", zero_loss_stops=True),
+            *callbacks,
+        ],
     )
     trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
     return trainer.model, tokenizer

@@ -92,7 +92,9 @@ class Trajectory:
             raise BadInput(f"trajectory of schema version {version!r}; this reader knows {SCHEMA_VERSION}")
         try:
             fields["task"] = Task.from_json(fields["task"])
-            fields["state"] = StateReference(**{**fields["state"], "families": tuple(fields["state"]["families"])})
+            fields["state"] = StateReference(
+                **{**fields["state"], "families": tuple(fields["state"]["families"])}
+            )
             fields["turns"] = tuple(_turn(turn) for turn in fields["turns"])
             fields["scores"] = Scores(**fields["scores"]) if fields.get("scores") else None
             return cls(**fields)

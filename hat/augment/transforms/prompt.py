@@ -24,7 +24,9 @@ def _shuffle_items(block: Block, draw: Draw) -> Block:
 def _change_layout(state: HarnessState, draw: Draw) -> HarnessState:
     unseen = [layout for layout in draw.config.layouts if layout in TEST_ONLY_LAYOUTS]
     if unseen and draw.split != "test":
-        raise BadInput(f"layout {unseen[0]} is kept for the test split", mend="Take it out of augment.layouts.")
+        raise BadInput(
+            f"layout {unseen[0]} is kept for the test split", mend="Take it out of augment.layouts."
+        )
     others = [layout for layout in draw.config.layouts if layout != state.canonical.layout]
     if not others:
         return state

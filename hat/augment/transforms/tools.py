@@ -32,7 +32,9 @@ def _rename_arguments(state: HarnessState, draw: Draw) -> HarnessState:
     for tool in state.canonical.tools:
         for name in tool.input_schema.get("properties", {}):
             if name not in shared:
-                shared[name] = rename(name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng)
+                shared[name] = rename(
+                    name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng
+                )
             arguments[tool.name, name] = shared[name]
     return replace(state, codec=replace(state.codec, arguments=arguments))
 

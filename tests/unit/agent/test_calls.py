@@ -1,12 +1,12 @@
 """Strict parsing of an assistant's text: cases from real trouble, and round trips."""
 
-import json
+import contextlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hat.agent.calls import Call, MalformedCall, parse_assistant, render_call
+from hat.agent.calls import OPEN_TAG, Call, MalformedCall, parse_assistant, render_call
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -85,7 +85,8 @@ def test_thinking_is_never_reply_nor_call() -> None:
 
 def test_an_integer_stays_an_integer() -> None:
     (call,) = parse_assistant(call_text("get_price", '{"link_id": 3}')).calls
-    assert call.arguments["link_id"] == 3 and isinstance(call.arguments["link_id"], int)
+    assert call.arguments["link_id"] == 3
+    assert isinstance(call.arguments["link_id"], int)
 
 
 def test_escapes_and_chinese_round_trip_exactly_once() -> None:
@@ -101,10 +102,6 @@ def test_any_rendered_call_is_read_back(name: str, arguments: dict[str, object])
 
 
 @given(st.text())
-def test_any_text_is_read_or_refused_with_a_code(text: str) -> None:
-    try:
-        turn = parse_assistant(text)
-    except MalformedCall as error:
-        assert error.code
-    else:
-        assert json.dumps([call.name for call in turn.calls])
+def test_any_text_is_read_or_refused_as_malformed(text: str) -> None:
+    with contextlib.suppress(MalformedCall):
+        assert OPEN_TAG not in parse_assistant(text).content

@@ -12,7 +12,9 @@ from typing import Any
 
 OPEN_TAG = "<tool_call>"
 CLOSE_TAG = "</tool_call>"
-_THINK = re.compile(r"<think>(.*?)</think>", re.DOTALL)
+_OPEN_THINKING = "<think>"
+_CLOSE_THINKING = "</think>"
+_OPENING = re.compile(f"{OPEN_TAG}|{_OPEN_THINKING}")
 _DECODER = json.JSONDecoder()
 
 
@@ -44,25 +46,31 @@ class MalformedCall(Exception):
 
 
 def parse_assistant(text: str) -> AssistantTurn:
-    """Split the text into thinking, content and calls.
+    """Split the text into thinking, content and calls, from left to right: tags inside a call's strings are text.
 
     Raises:
         MalformedCall: with code ``unclosed_thinking``, ``unclosed_tag``, ``stray_closing_tag``, ``two_calls_in_tag``,
             ``not_json``, ``not_a_call`` or ``arguments_not_object``.
     """
-    text, thinking = _take_thinking(text)
     content: list[str] = []
+    thinking: list[str] = []
     calls: list[Call] = []
     position = 0
-    while (start := text.find(OPEN_TAG, position)) >= 0:
-        content.append(text[position:start])
-        call, position = _parse_tag(text, start + len(OPEN_TAG))
-        calls.append(call)
+    while found := _OPENING.search(text, position):
+        content.append(text[position : found.start()])
+        if found.group() == OPEN_TAG:
+            call, position = _parse_tag(text, found.end())
+            calls.append(call)
+        else:
+            thought, position = _parse_thinking(text, found.end())
+            thinking.append(thought)
     content.append(text[position:])
     outside = "".join(content)
     if CLOSE_TAG in outside:
         raise MalformedCall("stray_closing_tag", f"{CLOSE_TAG} without {OPEN_TAG}")
-    return AssistantTurn(outside.strip(), tuple(calls), thinking)
+    if _CLOSE_THINKING in outside:
+        raise MalformedCall("unclosed_thinking", f"{_CLOSE_THINKING} without {_OPEN_THINKING}")
+    return AssistantTurn(outside.strip(), tuple(calls), "\n".join(thinking))
 
 
 def render_call(call: Call) -> str:
@@ -76,14 +84,14 @@ def render_assistant(turn: AssistantTurn) -> str:
     return turn.content + "".join(render_call(call) for call in turn.calls)
 
 
-def _take_thinking(text: str) -> tuple[str, str]:
-    thinking = "\n".join(match.strip() for match in _THINK.findall(text))
-    rest = _THINK.sub("", text)
-    if "<think>" in rest or "</think>" in rest:
+def _parse_thinking(text: str, start: int) -> tuple[str, int]:
+    """The thought that begins at ``start``, and the position after its closing tag."""
+    end = text.find(_CLOSE_THINKING, start)
+    if end < 0:
         raise MalformedCall(
-            "unclosed_thinking", "a thinking tag is not closed, so no reply can be told from thought"
+            "unclosed_thinking", f"{_OPEN_THINKING} is not closed, so no reply can be told from thought"
         )
-    return rest, thinking
+    return text[start:end].strip(), end + len(_CLOSE_THINKING)
 
 
 def _parse_tag(text: str, start: int) -> tuple[Call, int]:

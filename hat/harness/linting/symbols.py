@@ -3,6 +3,7 @@
 import difflib
 import re
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from hat.harness.linting.subject import Subject
 from hat.harness.linting.texts import ModelText, model_texts
@@ -31,7 +32,7 @@ class Symbols:
     values: frozenset[str]
     """Values that schemas list: words a text may quote."""
 
-    @property
+    @cached_property
     def references(self) -> frozenset[str]:
         return self.tools | self.skills | self.arguments | self.qualified
 
@@ -71,8 +72,8 @@ def _check_reference(
 ) -> None:
     if content in symbols.references or content in symbols.values or not _IDENTIFIER.fullmatch(content):
         return
-    near = difflib.get_close_matches(content, sorted(symbols.references), n=1, cutoff=0.6)
-    hint = f"; did you mean `{near[0]}`?" if near else ""
+    near = _nearest(content, symbols.references)
+    hint = f"; did you mean `{near}`?" if near else ""
     if content in former:
         message = f"`{content}` was a name in the parent version and is none here{hint}"
         problems.add("unknown-symbol", text.file, message, text.line)
@@ -81,6 +82,12 @@ def _check_reference(
         problems.add("unknown-symbol", text.file, message, text.line)
     else:
         problems.add("unknown-word", text.file, f"`{content}` is no tool, argument or skill", text.line)
+
+
+@lru_cache(maxsize=1024)
+def _nearest(name: str, known: frozenset[str]) -> str:
+    """The most similar known name; empty when none is similar."""
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)), "")
 
 
 def _check_running(text: ModelText, compound: frozenset[str], symbols: Symbols, problems: Problems) -> None:

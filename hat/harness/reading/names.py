@@ -7,6 +7,7 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Also the names of arguments: what every serving engine's function format accepts."""
 SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 """The Agent Skills format; at most 64 characters."""
+_ASCII_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 HIDDEN_CATEGORIES = ("Cc", "Cf", "Zl", "Zp")
 
 
@@ -27,7 +28,7 @@ def skill_name_problem(name: str) -> str | None:
 
 def hidden_characters(text: str) -> list[tuple[int, str]]:
     """(offset, character) of every zero-width, direction or control character but line ends and tabs."""
-    if text.isascii() and text.isprintable():
+    if text.isascii() and not _ASCII_CONTROL.search(text):
         return []
     return [
         (offset, character)

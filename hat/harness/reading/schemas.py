@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from hat.harness.problems import Problems
 from hat.harness.reading.lined import Lined
 from hat.harness.reading.lined import Path as Place
+from hat.harness.reading.plain_schema import plainly_valid
 
 DRAFTS = {
     "https://json-schema.org/draft/2020-12/schema": "2020-12",
@@ -40,7 +41,7 @@ def check_schema(source: Lined, root: Place, file: Path, problems: Problems) -> 
         message = f"$schema is {named!r}: 2020-12 and draft-07 are understood"
         problems.add("schema-draft", file, message, source.line(*root, "$schema"))
         return
-    invalid = _meta_errors(json.dumps(schema, ensure_ascii=False), draft)
+    invalid = () if plainly_valid(schema) else _meta_errors(json.dumps(schema, ensure_ascii=False), draft)
     for place, message in invalid[:MAX_FINDINGS]:
         problems.add("schema-invalid", file, message, source.line(*root, *place))
     if invalid:

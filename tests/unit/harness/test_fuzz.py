@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft7Validator, Draft202012Validator
 
 from hat.errors import BadInput
 from hat.harness.lint import lint_path
 from hat.harness.load import load_harness, read_harness
 from hat.harness.problems import Problems
+from hat.harness.reading.plain_schema import plainly_valid
 from hat.harness.reading.strict_json import parse_json
 from hat.harness.reading.strict_yaml import parse_yaml
 
@@ -105,6 +107,14 @@ def test_any_schema_in_a_tool(shop, schema):
     shop.edit_tool("stock", inputSchema=schema)
     survives(shop.folder)
     shop.write("tools/stock.json", before)
+
+
+@relaxed
+@given(schema=schema_values)
+def test_what_the_quick_test_calls_valid_is_valid_in_both_drafts(schema):
+    if plainly_valid(schema):
+        for draft in (Draft7Validator, Draft202012Validator):
+            assert next(draft(draft.META_SCHEMA).iter_errors(schema), None) is None
 
 
 @relaxed

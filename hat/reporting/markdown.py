@@ -3,14 +3,14 @@
 import re
 
 from hat.reporting.model import ROLES, ReasonLine, RunReport, Suite
-from hat.reporting.render import shown
+from hat.reporting.render import headline, shown
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|<>~])")
 
 
 def render_verdict(report: RunReport) -> str:
     """Verdict, what decided it, and the sets in a table."""
-    title = f"# {report.verdict or 'No verdict'}: {plain(report.harness)}@{plain(report.version)}"
+    title = f"# {headline(report)}: {plain(report.harness)}@{plain(report.version)}"
     lines = [title, "", plain(report.summary), ""]
     if report.error:
         lines += [plain(report.error), ""]

@@ -43,6 +43,7 @@ def render_report(report: RunReport) -> str:
             report=report,
             roles=ROLES,
             shown_roles=[role for role in ROLES if any(role in suite.scores for suite in report.suites)],
+            word=headline(report),
             verdict_tone=TONES[outcome],
             verdict_sign="✕" if report.error else SIGNS[outcome],
             tones=TONES,
@@ -61,6 +62,11 @@ def render_report(report: RunReport) -> str:
             longest_step=max((step.seconds for step in report.steps), default=0.0),
         )
     )
+
+
+def headline(report: RunReport) -> str:
+    """The run in one word: its verdict, unless the run itself failed."""
+    return "Failed" if report.error else report.verdict or "No verdict"
 
 
 @cache

@@ -182,5 +182,5 @@ def _shown(value: Any) -> str:
 
 def _in_short(outcome: ExpectationOutcome) -> str:
     found = outcome.examples[0] if outcome.examples else outcome.observed
-    rows = f" ({outcome.unexpected} rows)" if outcome.unexpected else ""
+    rows = f" ({outcome.unexpected} of the rows)" if outcome.unexpected else ""
     return f"{outcome.name}{rows}: expected {outcome.meaning}, found {found}"

@@ -245,6 +245,7 @@ def test_a_run_that_failed_in_training_shows_what_there_is(store):
     text = Page(render_report(report)).text
     assert message in text
     assert "failed in step sft" in text
+    assert render_verdict(report).startswith("# Failed: live-shop@1.0.0")
     assert "640" in text
     assert "There is no verdict of this run." in report.missing
 

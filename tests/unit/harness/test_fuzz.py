@@ -27,7 +27,7 @@ SNIPPETS = [
     b"\xef\xbb\xbf", b"|", b">", b"'", b"{{ host.x }}", b"2024-13-40", b"0x", b"1_0", b".nan", b"? ", b"=",
 ]  # fmt: skip
 relaxed = settings(
-    max_examples=150,
+    max_examples=80,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     derandomize=True,

@@ -6,19 +6,23 @@ others do, are extended together by one forward pass, and go on; freed slots tak
 """
 
 import random
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from hat.errors import BadInput
+from hat.models.prefix_attention import ATTENTION, PrefixBank
 from hat.models.row_cache import RowCache
 from hat.models.tokens import Prompt
 
 _PREFILL_TOKENS = 4096
 """Upper bound of padded tokens in one forward pass over prompts: bounds the activations' memory."""
+_CROWDED = 0.7
+"""Prefixes that no row needs any more are dropped when fewer than this share are needed."""
 _WAITING_SHARE = 4
 """Ended turns are extended when they fill a quarter of the slots: fewer waste weight reads, more sit idle."""
 
@@ -55,8 +59,10 @@ Answer = Callable[[int, Sample], Sequence[int] | None]
 @dataclass
 class _Row:
     index: int
+    prefix: tuple[int, ...]
+    """The shared first part, whose keys are in the bank of prefixes."""
     length: int
-    """Tokens whose keys are in the cache."""
+    """Further tokens whose keys are in the cache."""
     pending: list[int]
     stream: random.Random
     ids: list[int] = field(default_factory=list)
@@ -71,19 +77,43 @@ def converse(
     stop_ids: Sequence[int],
     sampling: Sampling,
     slots: int = 64,
+    bank: PrefixBank | None = None,
+    on_turn_begun: Callable[[int], None] | None = None,
 ) -> None:
     """Decode every conversation to its end, ``slots`` at a time and in the given order.
 
-    Prompts that share a first part should be neighbours: it is kept only while a prompt nearby needs it.
+    Prompts that share a first part should be neighbours: it is kept only while a prompt in a slot needs it.
+
+    Args:
+        bank: shared first parts computed before; all that this call computes stays there, for the next.
+        on_turn_begun: called with a conversation's index when the first token of a turn of it is there.
 
     Raises:
         BadInput: the model's attention is not plain full attention.
     """
     if prompts:
-        with torch.inference_mode():
+        with torch.inference_mode(), _attention_of(model):
             _Conversations(
-                model, prompts, answer, frozenset(stop_ids), sampling, min(slots, len(prompts))
+                model,
+                prompts,
+                answer,
+                frozenset(stop_ids),
+                sampling,
+                min(slots, len(prompts)),
+                bank,
+                on_turn_begun,
             ).run()
+
+
+@contextmanager
+def _attention_of(model: Any) -> Iterator[None]:
+    """The model attends by `hat.models.prefix_attention` for as long as this lasts."""
+    before = model.config._attn_implementation
+    model.set_attn_implementation(ATTENTION)
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(before)
 
 
 def check_supported(config: Any) -> None:
@@ -110,6 +140,8 @@ class _Conversations:
         stop_ids: frozenset[int],
         sampling: Sampling,
         slots: int,
+        bank: PrefixBank | None,
+        on_turn_begun: Callable[[int], None] | None,
     ) -> None:
         check_supported(model.config)
         self._decoder = model.base_model
@@ -121,8 +153,12 @@ class _Conversations:
         self._sampling = sampling
         self._slots = slots
         self._queue = deque(enumerate(prompts))
-        self._prefixes: dict[tuple[int, ...], RowCache] = {}
-        longest = max(len(prompt.ids) for prompt in prompts)
+        self._keep_prefixes = bank is not None
+        self._bank = PrefixBank() if bank is None else bank
+        self._on_turn_begun = on_turn_begun
+        heads = model.config.num_attention_heads
+        self._repeats = heads // (getattr(model.config, "num_key_value_heads", None) or heads)
+        longest = max(len(prompt.ids) - prompt.shared for prompt in prompts)
         self._cache = RowCache(model.config, slots, longest + 3 * sampling.max_new_tokens, self._dtype)
         self._rows: list[_Row] = []
         self._active = 0
@@ -144,28 +180,27 @@ class _Conversations:
         if self._active and free < max(1, self._slots // _WAITING_SHARE) and len(self._queue) > free:
             return
         taken = [self._queue.popleft() for _ in range(min(free, len(self._queue)))]
-        self._compute_prefixes([prompt.ids[: prompt.shared] for _, prompt in taken if prompt.shared])
         for index, prompt in taken:
             stream = random.Random(f"{self._sampling.seed}/{index}")
-            if prompt.shared:
-                prefix = prompt.ids[: prompt.shared]
-                self._cache.reserve(prompt.shared)
-                self._cache.copy_in(self._prefixes[prefix], 0, [len(self._rows)], prompt.shared)
-            self._rows.append(_Row(index, prompt.shared, list(prompt.ids[prompt.shared :]), stream))
-        nearby = Counter(prompt.ids[: prompt.shared] for _, prompt in list(self._queue)[: self._slots])
-        self._prefixes = {prefix: cache for prefix, cache in self._prefixes.items() if nearby[prefix]}
+            prefix, own = prompt.ids[: prompt.shared], list(prompt.ids[prompt.shared :])
+            self._rows.append(_Row(index, prefix, 0, own, stream))
+        self._provide_prefixes()
 
-    def _compute_prefixes(self, needed: Sequence[tuple[int, ...]]) -> None:
-        missing = sorted({prefix for prefix in needed if prefix not in self._prefixes}, key=len)
+    def _provide_prefixes(self) -> None:
+        """Have the rows' prefixes in the bank: those that are missing are computed, a batch in each pass."""
+        needed = list(dict.fromkeys(row.prefix for row in self._rows if row.prefix))
+        missing = sorted((prefix for prefix in needed if prefix not in self._bank), key=len)
+        crowded = len(needed) > _CROWDED * len(self._bank) or self._keep_prefixes
+        if not missing and crowded:
+            return
+        added: list[tuple[tuple[int, ...], RowCache, int]] = []
         while missing:
             count = max(1, min(len(missing), _PREFILL_TOKENS // len(missing[-1])))
             batch, missing = missing[-count:], missing[:-count]
             together = RowCache(self._config, len(batch), max(map(len, batch)), self._dtype)
-            self._forward(together, slice(0, len(batch)), [0] * len(batch), batch)
-            for row, prefix in enumerate(batch):
-                alone = RowCache(self._config, 1, len(prefix), self._dtype)
-                alone.copy_in(together, row, [0], len(prefix))
-                self._prefixes[prefix] = alone
+            self._forward(together, slice(0, len(batch)), [()] * len(batch), [0] * len(batch), batch)
+            added.extend((prefix, together, row) for row, prefix in enumerate(batch))
+        self._bank.change(drop_all_but=None if self._keep_prefixes else needed, add=added)
 
     def _extend(self) -> None:
         """Append the pending tokens of all waiting rows; the token that follows begins their next turn."""
@@ -180,9 +215,7 @@ class _Conversations:
                 self._swap(self._active + offset, slot)
             rows = self._rows[self._active : self._active + count]
             place = slice(self._active, self._active + count)
-            hidden = self._forward(
-                self._cache, place, [row.length for row in rows], [row.pending for row in rows]
-            )
+            hidden = self._forward_rows(place, [row.pending for row in rows])
             for row in rows:
                 row.length += len(row.pending)
                 row.pending = []
@@ -193,7 +226,7 @@ class _Conversations:
         """One more token for each decoding row."""
         rows = self._rows[: self._active]
         tokens = [[row.ids[-1]] for row in rows]
-        hidden = self._forward(self._cache, slice(0, self._active), [row.length for row in rows], tokens)
+        hidden = self._forward_rows(slice(0, self._active), tokens)
         for row in rows:
             row.length += 1
         self._take(list(range(self._active)), hidden)
@@ -206,6 +239,8 @@ class _Conversations:
             row.ids.append(tokens[position])
             if log_probs:
                 row.log_probs.append(log_probs[position])
+            if self._on_turn_begun is not None and len(row.ids) == 1:
+                self._on_turn_begun(row.index)
         # From the last slot down, so that moving a row away leaves the slots still to look at in place.
         for slot in reversed(slots):
             row = self._rows[slot]
@@ -221,6 +256,8 @@ class _Conversations:
         if appended is None:
             self._swap(self._active, len(self._rows) - 1)
             self._rows.pop()
+            if not self._queue:
+                self._provide_prefixes()
             return
         # The last sampled token was never fed to the model: its keys are still to be computed.
         row.pending = [row.ids[-1], *appended]
@@ -233,25 +270,42 @@ class _Conversations:
         self._cache.swap(first, second, max(rows[first].length, rows[second].length))
         rows[first], rows[second] = rows[second], rows[first]
 
+    def _forward_rows(self, slots: slice, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
+        """`_forward` for rows of the conversations' own cache."""
+        rows = self._rows[slots]
+        return self._forward(
+            self._cache, slots, [row.prefix for row in rows], [row.length for row in rows], tokens
+        )
+
     def _forward(
-        self, cache: RowCache, slots: slice, lengths: Sequence[int], tokens: Sequence[Sequence[int]]
+        self,
+        cache: RowCache,
+        slots: slice,
+        prefixes: Sequence[tuple[int, ...]],
+        lengths: Sequence[int],
+        tokens: Sequence[Sequence[int]],
     ) -> torch.Tensor:
         """The last hidden state of each row's last new token: (rows, hidden size)."""
         counts = torch.tensor([len(new) for new in tokens])
         width = int(counts.max())
         ids = torch.zeros(len(tokens), width, dtype=torch.long)
         for row, new in enumerate(tokens):
-            ids[row, : len(new)] = torch.tensor(new)
-        positions = torch.tensor(lengths)[:, None] + torch.arange(width)
-        visible = int(positions.max()) + 1
+            ids[row, : len(new)] = torch.tensor(new, dtype=torch.long)
+        columns = torch.tensor(lengths)[:, None] + torch.arange(width)
+        visible = int(columns.max()) + 1
         cache.reserve(visible)
-        cache.aim(slots, positions, visible)
-        hidden_columns = torch.arange(visible) > positions[:, None, :, None]
+        cache.aim(slots, columns, visible)
+        hidden_columns = (torch.arange(visible) > columns[:, None, :, None]).repeat(1, 1, self._repeats, 1)
         mask = torch.zeros(hidden_columns.shape, dtype=self._dtype).masked_fill_(
             hidden_columns, float("-inf")
         )
         output = self._decoder(
-            input_ids=ids, position_ids=positions, attention_mask=mask, cache=cache, use_cache=True
+            input_ids=ids,
+            position_ids=columns + torch.tensor([len(prefix) for prefix in prefixes])[:, None],
+            attention_mask=mask,
+            cache=cache,
+            use_cache=True,
+            prefix_pass=self._bank.for_rows(prefixes),
         ).last_hidden_state
         return output[torch.arange(len(tokens)), counts - 1]
 

@@ -41,6 +41,8 @@ class LocalPolicy:
         temperature: 0 is greedy.
         seed: of the sampling.
         log_probs: keep the log-probability of each sampled token.
+        keep_prefixes: keep every harness prompt's keys and values from one call to the next, as a server does;
+            for a few harness prompts only, since nothing is ever dropped.
     """
 
     def __init__(
@@ -52,9 +54,11 @@ class LocalPolicy:
         temperature: float = 0.0,
         seed: int = 0,
         log_probs: bool = False,
+        keep_prefixes: bool = False,
         name: str = "",
     ) -> None:
         from hat.models.generation import Sampling
+        from hat.models.prefix_attention import PrefixBank
         from hat.models.tokens import ChatTokens
 
         loaded = load_for_decoding(model) if isinstance(model, str | Path) else model
@@ -63,6 +67,7 @@ class LocalPolicy:
         self.name = name or f"local:{Path(str(self.model.config.name_or_path)).name}"
         self.batch_size = batch_size
         self.sampling = Sampling(max_new_tokens, temperature, seed, log_probs)
+        self._bank = PrefixBank() if keep_prefixes else None
 
     def play(self, episodes: Sequence[Episode], execute: Executor, on_done: Callable[[int], None]) -> None:
         """Drive every episode to its end."""
@@ -73,8 +78,12 @@ class LocalPolicy:
         episodes: Sequence[Episode],
         execute: Executor,
         on_done: Callable[[int], None] = lambda index: None,
+        on_turn_begun: Callable[[int], None] = lambda index: None,
     ) -> list[Rollout]:
-        """Drive every episode to its end and return each one's token ids, in the order given."""
+        """Drive every episode to its end and return each one's token ids, in the order given.
+
+        ``on_turn_begun`` is called with an episode's index when the first token of a turn of it is there.
+        """
         from hat.models.generation import converse
 
         rollouts = [Rollout() for _ in episodes]
@@ -97,6 +106,8 @@ class LocalPolicy:
             stop_ids=[self.tokens.stop_id],
             sampling=self.sampling,
             slots=self.batch_size,
+            bank=self._bank,
+            on_turn_begun=lambda position: on_turn_begun(order[position]),
         )
         return rollouts
 

@@ -4,7 +4,6 @@ Each slot holds one conversation; its token ``j`` lies at column ``j``. New toke
 own end, so that a query at position ``p`` sees exactly the columns up to ``p``: nothing else needs a mask.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -82,11 +81,3 @@ class RowCache(Cache):
                 held = tensor[first, :, :columns].clone()
                 tensor[first, :, :columns] = tensor[second, :, :columns]
                 tensor[second, :, :columns] = held
-
-    def copy_in(self, source: "RowCache", source_row: int, slots: Sequence[int], columns: int) -> None:
-        """Copy one row's first columns of another cache into slots of this one."""
-        index = torch.tensor(list(slots))
-        pairs = ((self.keys, source.keys), (self.values, source.values))
-        for mine, theirs in pairs:
-            for target, origin in zip(mine, theirs, strict=True):
-                target[index, :, :columns] = origin[source_row, :, :columns]

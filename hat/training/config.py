@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Positive = Annotated[int, Field(ge=1)]
 LearningRate = Annotated[float, Field(gt=0, le=0.1)]
@@ -73,7 +73,12 @@ class RLConfig(BaseModel):
     steps: Annotated[int, Field(ge=0)] = 4
     """Optimiser steps; 0 turns the stage off."""
     groups_per_step: Positive = 2
-    """Groups, and so (harness state, task) pairs, in one step."""
+    """Groups, and so (harness state, task) pairs, that one step learns from."""
+    candidate_groups: Positive = 4
+    """Groups rolled out for a step; those whose rollouts differ most are learnt from, the others only cost sampling.
+
+    After a good SFT most groups are solved by all their rollouts and teach nothing.
+    """
     group_size: Annotated[int, Field(ge=2)] = 4
     """Rollouts of one group, compared with each other."""
     augmented_share: Annotated[float, Field(ge=0, le=1)] = 0.5
@@ -96,3 +101,9 @@ class RLConfig(BaseModel):
     """Weights of the reward components."""
     checkpoint_steps: Annotated[int, Field(ge=0)] = 0
     """Optimiser steps between checkpoints; 0 where the whole stage costs less than saving one."""
+
+    @model_validator(mode="after")
+    def _enough_candidates(self) -> "RLConfig":
+        if self.candidate_groups < self.groups_per_step:
+            raise ValueError("candidate_groups must be at least groups_per_step")
+        return self

@@ -110,9 +110,16 @@ def reward_table(rewards: Sequence[Rewards]) -> torch.Tensor:
     return torch.tensor(rows, dtype=torch.float64)
 
 
-def groups_without_difference(rewards: Sequence[Rewards], group_size: int) -> int:
-    """How many groups teach nothing because no component differs within them."""
+def group_differences(
+    rewards: Sequence[Rewards], weights: Mapping[str, float], group_size: int
+) -> list[float]:
+    """How much each group can teach: the weighted sum of its components' deviations, 0 where none differs."""
     table = reward_table(rewards).view(-1, group_size, len(COMPONENTS))
+    known = ~table.isnan()
     highest = table.nan_to_num(-torch.inf).amax(1)
     lowest = table.nan_to_num(torch.inf).amin(1)
-    return int((~(highest > lowest).any(-1)).sum())
+    count = known.sum(1).clamp(min=1)
+    mean = table.nan_to_num(0.0).sum(1) / count
+    spread = (((table - mean[:, None]).nan_to_num(0.0) ** 2).sum(1) / count).sqrt()
+    weighted = torch.tensor([weights[name] for name in COMPONENTS], dtype=torch.float64)
+    return (torch.where(highest > lowest, spread, 0.0) * weighted).sum(-1).tolist()

@@ -28,19 +28,22 @@ from trl.trainer.utils import split_tensor_dict
 
 from hat.agent.policies.local import LocalPolicy
 from hat.domains.base import Domain
-from hat.errors import BadInput
 from hat.training.config import RLConfig
 from hat.training.decode_copy import DecodeCopy
 from hat.training.log_probs import Batch, scored_log_probs
 from hat.training.metrics import StepLog
-from hat.training.rewards import COMPONENTS, groups_without_difference, segment_advantages
+from hat.training.preflight import check_size
+from hat.training.rewards import COMPONENTS, group_differences, segment_advantages
 from hat.training.rollouts import CALLS, REPLY, Group, ScoredRollout, play_groups
 from hat.training.safety import REQUIRED_ARGUMENTS, StopOnBrokenNumbers
 from hat.training.segments import policy_loss
 
 
 class EpisodeTrainer(GRPOTrainer):
-    """`GRPOTrainer` whose rollouts are episodes of ``groups``; a row of the data names a group by number."""
+    """`GRPOTrainer` whose rollouts are episodes of ``groups``, the candidates of one step after those of another.
+
+    The rows of TRL's data set only say how many rollouts a step has.
+    """
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class EpisodeTrainer(GRPOTrainer):
         self._weights = config.weights.model_dump()
         self._forward_redirection = _ForwardRedirection()
         self.last_rollouts: list[ScoredRollout] = []
+        self._tried: dict[str, int] = {}
         self._pieces: list[dict[str, Any]] = []
         with warnings.catch_warnings():
             # We know that it may move between minor versions: pyproject.toml pins them.
@@ -70,16 +74,21 @@ class EpisodeTrainer(GRPOTrainer):
                 model=model,
                 reward_funcs=[_reward_function(name) for name in COMPONENTS],
                 args=arguments,
-                train_dataset=Dataset.from_dict({"prompt": [str(number) for number in range(len(groups))]}),
+                train_dataset=Dataset.from_dict({"prompt": [""] * (config.steps * config.groups_per_step)}),
                 processing_class=tokenizer,
                 rollout_func=_roll_out,
                 callbacks=list(callbacks),
             )
 
-    def roll_out(self, indices: Sequence[int]) -> list[ScoredRollout]:
-        """One rollout for each group number, from the current weights."""
+    def roll_out(self) -> list[ScoredRollout]:
+        """The rollouts that this step learns from: of its candidate groups, those that differ most, in their order."""
+        size, count = self._config.group_size, self._config.candidate_groups
         version = self.state.global_step
         self.decoder.sync(self.model, version)
+        share = self.accelerator
+        turn = version // self.num_iterations * share.num_processes + share.process_index
+        candidates = [(turn * count + offset) % len(self._groups) for offset in range(count)]
+        indices = [index for index in candidates for _ in range(size)]
         policy = LocalPolicy(
             (self.decoder.model, self.processing_class),
             max_new_tokens=self._config.max_new_tokens,
@@ -89,7 +98,12 @@ class EpisodeTrainer(GRPOTrainer):
             log_probs=True,
             name=f"rl:{version}",
         )
-        return play_groups(policy, self._groups, indices, self._domain, self.decoder.version)
+        played = play_groups(policy, self._groups, indices, self._domain, self.decoder.version)
+        differences = group_differences([rollout.rewards for rollout in played], self._weights, size)
+        best = sorted(range(count), key=lambda group: -differences[group])[: self._config.groups_per_step]
+        self.last_rollouts = [r for group in sorted(best) for r in played[group * size : (group + 1) * size]]
+        self._tried = {"groups_tried": count, "groups_that_differ": sum(value > 0 for value in differences)}
+        return self.last_rollouts
 
     def step_notes(self) -> dict[str, Any]:
         """What `hat.training.metrics.StepLog` adds to a step's line: what each group was and earned."""
@@ -104,17 +118,13 @@ class EpisodeTrainer(GRPOTrainer):
                     "task_digest": trajectory.task.digest,
                     "state": trajectory.state.digest,
                     "families": list(trajectory.state.families),
-                    "accuracy": [member.rewards["accuracy"] for member in members],
+                    "rewards": [member.rewards for member in members],
                     "ends": [member.trajectory.end for member in members],
                     "replies": [member.trajectory.reply for member in members],
                 }
             )
-        rewards = [rollout.rewards for rollout in self.last_rollouts]
-        return {
-            "policy_version": self.last_rollouts[0].policy_version,
-            "groups_without_difference": groups_without_difference(rewards, size),
-            "groups": notes,
-        }
+        version = self.last_rollouts[0].policy_version
+        return {"policy_version": version, **self._tried, "groups": notes}
 
     def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
         """TRL's, without its shuffle: a group stays together, so that its prompt is computed once."""
@@ -187,7 +197,7 @@ def train_rl(
     callbacks: Sequence[TrainerCallback] = (),
     resume_from: Path | None = None,
 ) -> tuple[Any, PreTrainedTokenizerBase]:
-    """Improve the model in ``start`` on ``groups``, ``config.groups_per_step`` of them in each step.
+    """Improve the model in ``start`` on ``groups``, ``config.candidate_groups`` of them in each step.
 
     ``work`` receives the Trainer's checkpoints; ``log`` one JSON line a step.
 
@@ -195,13 +205,7 @@ def train_rl(
         BadInput: fewer groups than one step needs.
         BrokenNumbers: a reward, gradient, KL or loss is not finite.
     """
-    needed = config.steps * config.groups_per_step
-    if len(groups) < needed:
-        raise BadInput(
-            f"{len(groups)} groups are fewer than {config.steps} steps of {config.groups_per_step}",
-            where="reinforcement learning",
-            mend="Lower rl.steps or rl.groups_per_step, or give more tasks.",
-        )
+    check_size(len(groups), config.candidate_groups, "groups of rollouts")
     tokenizer = AutoTokenizer.from_pretrained(start)
     model = AutoModelForCausalLM.from_pretrained(start, dtype=torch.float32)
     trainer = EpisodeTrainer(
@@ -254,8 +258,7 @@ def _arguments(config: RLConfig, work: Path, seed: int) -> GRPOConfig:
 
 def _roll_out(prompts: list[str], trainer: EpisodeTrainer) -> dict[str, list[Any]]:
     """TRL's ``rollout_func``: what is not one of its own keys reaches the reward functions."""
-    rollouts = trainer.roll_out([int(prompt) for prompt in prompts])
-    trainer.last_rollouts = rollouts
+    rollouts = trainer.roll_out()
     return {
         "prompt_ids": [rollout.prompt_ids for rollout in rollouts],
         "completion_ids": [rollout.completion_ids for rollout in rollouts],

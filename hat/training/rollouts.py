@@ -61,7 +61,7 @@ def plan_groups(
     Raises:
         BadInput: the domain has too few such tasks, or its expert does not reply to one.
     """
-    count = config.steps * config.groups_per_step
+    count = config.steps * config.candidate_groups
     tasks = domain.sample_tasks("train", count, _RL_SEEDS + seed, config.intents or None)
     augmented = round(count * config.augmented_share)
     order = [True] * augmented + [False] * (count - augmented)

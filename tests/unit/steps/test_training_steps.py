@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.unit.training.conftest import make_model, make_tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import hat.steps.opd as opd_step
@@ -19,10 +18,13 @@ from hat.runs.places import open_run_store
 from hat.steps.subject import Subject
 from hat.training.config import OPDConfig, RLConfig
 from hat.training.metrics import read_step_log
+from tests.unit.training.conftest import make_model, make_tokenizer
 
 REGISTRY = Path(__file__).parents[3] / "harness_registry"
 OPD = OPDConfig(steps=2, samples_per_step=2, max_new_tokens=4)
-RL = RLConfig(steps=1, groups_per_step=1, group_size=2, max_new_tokens=4, intents=("host",))
+RL = RLConfig(
+    steps=1, groups_per_step=1, candidate_groups=1, group_size=2, max_new_tokens=4, intents=("host",)
+)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hat.training.rewards import (
     COMPONENTS,
     advantages,
     check_rewards,
-    groups_without_difference,
+    group_differences,
     length_reward,
     rollout_rewards,
     segment_advantages,
@@ -145,7 +145,9 @@ def test_a_reward_that_is_not_finite_stops_naming_the_rollout(value: float) -> N
     check_rewards("train-7/3", rewards(effectiveness=None))
 
 
-def test_groups_that_teach_nothing_are_counted() -> None:
-    same, other = rewards(), rewards(accuracy=1.0)
-    assert groups_without_difference([same, same, same, other], 2) == 1
-    assert groups_without_difference([same, rewards(accuracy=None)], 2) == 1
+def test_a_group_teaches_as_much_as_its_rollouts_differ() -> None:
+    same, better, best = rewards(), rewards(accuracy=0.7), rewards(accuracy=1.0)
+    nothing, little, more = group_differences([same, same, same, better, same, best], WEIGHTS, 2)
+    assert nothing == 0.0 < little < more
+    assert group_differences([same, rewards(accuracy=None)], WEIGHTS, 2) == [0.0]
+    assert group_differences([rewards(length=0.0), rewards(length=-1.0)], WEIGHTS, 2) == pytest.approx([0.05])

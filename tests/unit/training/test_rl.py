@@ -22,7 +22,13 @@ from hat.trajectories.record import Turn
 
 REGISTRY = Path(__file__).parents[3] / "harness_registry"
 CONFIG = RLConfig(
-    steps=2, groups_per_step=2, group_size=2, max_new_tokens=6, learning_rate=1e-3, intents=("host",)
+    steps=2,
+    groups_per_step=2,
+    candidate_groups=2,
+    group_size=2,
+    max_new_tokens=6,
+    learning_rate=1e-3,
+    intents=("host",),
 )
 
 
@@ -92,7 +98,7 @@ def test_a_run_changes_the_weights_and_logs_every_step(
         }
         assert line["grad_norm"] > 0
         assert line["kl"] >= 0
-        assert line["groups_without_difference"] == 0
+        assert (line["groups_tried"], line["groups_that_differ"]) == (2, 2)
         assert [group["task"] for group in line["groups"]]
 
 
@@ -133,7 +139,7 @@ def test_equal_rewards_leave_the_weights_exactly_as_they_were(
     folder: Path, groups: list[Group], domain: Domain
 ) -> None:
     model, lines = run(folder, groups, domain)
-    assert all(line["groups_without_difference"] == 2 and line["grad_norm"] == 0.0 for line in lines)
+    assert all(line["groups_that_differ"] == 0 and line["grad_norm"] == 0.0 for line in lines)
     assert change(folder, model) == 0.0
 
 
@@ -148,8 +154,8 @@ def test_a_nan_reward_stops_the_run_and_names_the_rollout(
 def test_too_few_groups_are_refused_before_any_step(
     folder: Path, groups: list[Group], domain: Domain
 ) -> None:
-    with pytest.raises(BadInput, match="3 groups are fewer than 2 steps of 2"):
-        run(folder, groups[:3], domain)
+    with pytest.raises(BadInput, match="1 groups of rollouts are fewer than one batch of 2"):
+        run(folder, groups[:1], domain)
 
 
 def test_several_updates_use_the_log_probabilities_of_the_rollout(
@@ -191,7 +197,7 @@ def test_only_sampled_tokens_are_trained_on(
 def test_a_group_has_one_state_and_one_task_and_groups_mix_original_and_augmented(
     harness: Harness, domain: Domain
 ) -> None:
-    config = RLConfig(steps=5, groups_per_step=2, augmented_share=0.5)
+    config = RLConfig(steps=5, groups_per_step=2, candidate_groups=2, augmented_share=0.5)
     made = plan_groups(harness, domain, config, AugmentConfig(), seed=0)
     assert len(made) == 10
     assert sum(bool(group.state.families) for group in made) == 5
@@ -199,6 +205,24 @@ def test_a_group_has_one_state_and_one_task_and_groups_mix_original_and_augmente
     assert all(group.state.split == group.task.split == "train" for group in made)
     again = plan_groups(harness, domain, config, AugmentConfig(), seed=0)
     assert [group.state.digest for group in again] == [group.state.digest for group in made]
+
+
+def test_the_candidate_groups_that_differ_most_are_learnt_from(
+    folder: Path, harness: Harness, domain: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = CONFIG.model_copy(update={"steps": 1, "candidate_groups": 4})
+    planned = plan_groups(harness, domain, config, AugmentConfig(), seed=3)
+    assert len(planned) == 4
+    accuracies = iter([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.5, 0.0])  # the second and the fourth group differ
+
+    def made(scores: Any, reply_tokens: int, gold_tokens: int) -> dict[str, float | None]:
+        others = ("effectiveness", "tool_rationality", "skill_selection", "length")
+        return {"accuracy": next(accuracies)} | dict.fromkeys(others)
+
+    monkeypatch.setattr(rollouts, "rollout_rewards", made)
+    _, (line,) = run(folder, planned, domain, config)
+    assert [group["task"] for group in line["groups"]] == [planned[1].task.id, planned[3].task.id]
+    assert (line["groups_tried"], line["groups_that_differ"]) == (4, 2)
 
 
 def test_rollouts_keep_the_ids_that_were_sampled(

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 Positive = Annotated[int, Field(ge=1)]
 LearningRate = Annotated[float, Field(gt=0, le=0.1)]
@@ -74,8 +74,8 @@ class RLConfig(BaseModel):
     """Optimiser steps; 0 turns the stage off."""
     groups_per_step: Positive = 2
     """Groups, and so (harness state, task) pairs, that one step learns from."""
-    candidate_groups: Positive = 4
-    """Groups rolled out for a step; those whose rollouts differ most are learnt from, the others only cost sampling.
+    candidates: Positive = 2
+    """Groups rolled out for each that is learnt from: the one whose rollouts differ most; others only cost sampling.
 
     After a good SFT most groups are solved by all their rollouts and teach nothing.
     """
@@ -102,8 +102,7 @@ class RLConfig(BaseModel):
     checkpoint_steps: Annotated[int, Field(ge=0)] = 0
     """Optimiser steps between checkpoints; 0 where the whole stage costs less than saving one."""
 
-    @model_validator(mode="after")
-    def _enough_candidates(self) -> "RLConfig":
-        if self.candidate_groups < self.groups_per_step:
-            raise ValueError("candidate_groups must be at least groups_per_step")
-        return self
+    @property
+    def candidate_groups(self) -> int:
+        """Groups rolled out in one step."""
+        return self.groups_per_step * self.candidates

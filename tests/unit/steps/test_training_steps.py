@@ -22,9 +22,7 @@ from tests.unit.training.conftest import make_model, make_tokenizer
 
 REGISTRY = Path(__file__).parents[3] / "harness_registry"
 OPD = OPDConfig(steps=2, samples_per_step=2, max_new_tokens=4)
-RL = RLConfig(
-    steps=1, groups_per_step=1, candidate_groups=1, group_size=2, max_new_tokens=4, intents=("host",)
-)
+RL = RLConfig(steps=1, groups_per_step=1, candidates=1, group_size=2, max_new_tokens=4, intents=("host",))
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ REGISTRY = Path(__file__).parents[3] / "harness_registry"
 CONFIG = RLConfig(
     steps=2,
     groups_per_step=2,
-    candidate_groups=2,
+    candidates=1,
     group_size=2,
     max_new_tokens=6,
     learning_rate=1e-3,
@@ -197,7 +197,7 @@ def test_only_sampled_tokens_are_trained_on(
 def test_a_group_has_one_state_and_one_task_and_groups_mix_original_and_augmented(
     harness: Harness, domain: Domain
 ) -> None:
-    config = RLConfig(steps=5, groups_per_step=2, candidate_groups=2, augmented_share=0.5)
+    config = RLConfig(steps=5, groups_per_step=2, candidates=1, augmented_share=0.5)
     made = plan_groups(harness, domain, config, AugmentConfig(), seed=0)
     assert len(made) == 10
     assert sum(bool(group.state.families) for group in made) == 5
@@ -210,7 +210,7 @@ def test_a_group_has_one_state_and_one_task_and_groups_mix_original_and_augmente
 def test_the_candidate_groups_that_differ_most_are_learnt_from(
     folder: Path, harness: Harness, domain: Domain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = CONFIG.model_copy(update={"steps": 1, "candidate_groups": 4})
+    config = CONFIG.model_copy(update={"steps": 1, "candidates": 2})
     planned = plan_groups(harness, domain, config, AugmentConfig(), seed=3)
     assert len(planned) == 4
     accuracies = iter([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.5, 0.0])  # the second and the fourth group differ

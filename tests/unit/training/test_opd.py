@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import LlamaForCausalLM
+from transformers import LlamaForCausalLM, TrainerCallback
 from trl.trainer.distillation_trainer import DistillationTrainer
 
 from hat.errors import BadInput
@@ -135,6 +135,34 @@ def test_the_loss_runs_under_autocast(student: Path, teacher: Path, monkeypatch:
     monkeypatch.setattr(opd, "reverse_kl", note)
     run(student, teacher, CONFIG.model_copy(update={"steps": 1}))
     assert kinds == [torch.bfloat16]
+
+
+class Interrupt(TrainerCallback):
+    """Ends the run after a step, as a killed process would."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if state.global_step == self.step:
+            raise KeyboardInterrupt
+
+
+def test_a_resumed_run_goes_on_as_if_it_had_not_been_interrupted(
+    student: Path, teacher: Path, tmp_path: Path
+) -> None:
+    config = CONFIG.model_copy(update={"checkpoint_steps": 1})
+    whole, expected = run(student, teacher, config)
+    work, log, prompts = tmp_path / "again", tmp_path / "again.jsonl", PROMPTS * config.steps
+    with pytest.raises(KeyboardInterrupt):
+        opd.train_opd(student, teacher, prompts, config, work=work, log=log, seed=0, callbacks=[Interrupt(2)])
+    last = work / "checkpoint-2"
+    resumed, _ = opd.train_opd(student, teacher, prompts, config, work=work, log=log, seed=0, resume_from=last)
+    found = read_step_log(log)
+    assert [line["step"] for line in found] == [1, 2, 3]
+    assert [line["kl"] for line in found] == pytest.approx([line["kl"] for line in expected], rel=1e-4)
+    for one, other in zip(whole.parameters(), resumed.parameters(), strict=True):
+        assert torch.allclose(one, other, atol=1e-6)
 
 
 def test_too_few_prompts_are_refused(student: Path, teacher: Path) -> None:

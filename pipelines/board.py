@@ -64,6 +64,8 @@ class Board:
         elif event.event == "progress":
             step.done, step.total, step.note = event.done, event.total, event.note
         elif event.event in ENDED:
+            if event.event == "failed":
+                self._cut_off()
             step.status, step.ended, step.note = event.event, event.at, event.note
             if event.step == "screen" and event.value != "train":
                 self._not_needed(promoted=event.value == "promote", at=event.at)
@@ -87,6 +89,12 @@ class Board:
         if share >= _TRUST_AFTER:
             return spent * (1 - share) / share
         return max(0.0, expected - spent)
+
+    def _cut_off(self) -> None:
+        """Nothing more will run but the exit step."""
+        for step in self.steps.values():
+            if step.status == "waiting":
+                step.status, step.note = "skipped", "not reached"
 
     def _not_needed(self, *, promoted: bool, at: float) -> None:
         for step in self.steps.values():

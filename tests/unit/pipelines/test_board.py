@@ -38,3 +38,10 @@ def test_a_step_that_takes_longer_than_expected_never_has_negative_time_left() -
     it = board()
     it.apply(Event(0.0, "sft", "started"))
     assert it.remaining_seconds(10_000.0) == 31.0
+
+
+def test_after_a_failure_nothing_is_left_to_wait_for() -> None:
+    it = board()
+    it.apply(Event(0.0, "resolve", "started"))
+    it.apply(Event(1.0, "resolve", "failed"))
+    assert it.remaining_seconds(1.0) == 0.0

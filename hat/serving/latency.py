@@ -1,0 +1,143 @@
+"""Times the answers of an exported model, from question to final reply, as evidence for the gate."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hat.domains.base import Domain, Task
+from hat.errors import BadInput
+from hat.harness.model import Harness
+from hat.promotion.policy import LatencyPolicy, PercentileLimit
+from hat.serving import machine
+from hat.serving.config import LatencyConfig
+from hat.serving.load import Answer, Request, closed_loop, open_loop, poisson_offsets
+
+Progress = Callable[[int, int], None]
+"""(questions done, questions in all)"""
+
+LOAD_WITHOUT_POLICY = LatencyPolicy(
+    arrival="closed-loop",
+    concurrency=1,
+    warmup_requests=3,
+    limits=(PercentileLimit(percentile=90, milliseconds=1000, confidence=0.95),),
+)
+"""One viewer at a time, enough questions for a P90 at 95%; its limit is never used."""
+
+
+def measure_latency(
+    model_folder: Path,
+    harness: Harness,
+    domain: Domain,
+    policy: LatencyPolicy | None,
+    config: LatencyConfig,
+    *,
+    model_digest: str = "",
+    progress: Progress = lambda done, total: None,
+) -> dict[str, Any]:
+    """`latency.json` of a model folder under a harness, by the in-process engine on this machine's CPU.
+
+    The first ``policy.warmup_requests`` requests are sent and recorded like the others; the gate leaves them
+    out. An episode that ends by its limits without a reply is an answer like any other here: how long the
+    viewer waited counts, and whether it was right is the suites' business.
+
+    Args:
+        policy: says under which load to measure, and how many questions prove its limits.
+
+    Raises:
+        BadInput: fewer questions than warm-up, or more than the domain can ask in one room.
+    """
+    load = policy or LOAD_WITHOUT_POLICY
+    count = config.requests or load.requests_needed
+    if count <= load.warmup_requests:
+        raise BadInput(
+            f"{count} requests are no more than the {load.warmup_requests} of the warm-up",
+            where="latency.requests",
+            mend=f"Ask at least {load.requests_needed}, or leave it out.",
+        )
+    session = domain.sample_session(config.seed, config.split)
+    # One room, as a server of a live room has: its system prompt is the same for all viewers.
+    tasks = domain.sample_tasks(config.split, count, config.seed, session=session)
+    import torch
+    import transformers
+
+    from hat.serving.engine import InProcessEngine
+
+    with InProcessEngine(model_folder, harness, domain, max_new_tokens=config.max_new_tokens) as engine:
+        load_at_start, before = machine.load_average(), machine.usage_now()
+        requests = run_load(engine.answering(tasks), count, load, config, lambda done: progress(done, count))
+        share = machine.others_share(before, machine.usage_now())
+    return {
+        "schema_version": 1,
+        "engine": "transformers",
+        "engine_version": transformers.__version__,
+        "hardware": "cpu",
+        "cpu": machine.cpu_name(),
+        "cores": machine.cores(),
+        "torch_threads": torch.get_num_threads(),
+        "weights": "bfloat16",
+        "prefix_cached": True,
+        "arrival": load.arrival,
+        "concurrency": load.concurrency,
+        "rate": load.rate,
+        "shared_device": machine.is_shared(share, load_at_start),
+        "load_average_at_start": round(load_at_start, 2),
+        "others_cpu_share": None if share is None else round(share, 3),
+        "model_digest": model_digest,
+        "harness": harness.name,
+        "version": harness.version,
+        "harness_digest": harness.digest,
+        "split": config.split,
+        "warmup_requests": load.warmup_requests,
+        "warmup": [],
+        "requests": request_documents(requests, tasks),
+    }
+
+
+def run_load(
+    answer: Answer,
+    count: int,
+    load: LatencyPolicy,
+    config: LatencyConfig,
+    on_done: Callable[[int], None] = lambda done: None,
+) -> list[Request]:
+    """Put ``count`` questions to an engine under the policy's load."""
+    if load.arrival == "closed-loop":
+        asked = closed_loop(
+            answer,
+            count,
+            concurrency=load.concurrency or 1,
+            timeout=config.timeout_seconds,
+            on_done=on_done,
+        )
+    else:
+        offsets = poisson_offsets(count, load.rate or 1.0, config.seed)
+        asked = open_loop(answer, offsets, timeout=config.timeout_seconds, on_done=on_done)
+    return asyncio.run(asked)
+
+
+def request_documents(requests: Sequence[Request], tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """The requests as the evidence has them; times in seconds since the first was scheduled."""
+    begin = min(request.scheduled for request in requests)
+    documents = []
+    for request in requests:
+        answered = request.answered
+        times = {
+            "scheduled": request.scheduled,
+            "started": answered and answered.started,
+            "first_token": answered and answered.first_token,
+            "finished": answered and answered.finished,
+        }
+        details = dict(answered.details) if answered else {"problem": request.problem}
+        if answered and "last_turn_first_token" in details:
+            details["last_turn_first_token"] = round(details["last_turn_first_token"] - begin, 6)
+        documents.append(
+            {
+                "id": tasks[request.index].id,
+                **{name: None if at is None else round(at - begin, 6) for name, at in times.items()},
+                "status": request.status,
+                "output_tokens": answered.output_tokens if answered else 0,
+                **details,
+            }
+        )
+    return documents

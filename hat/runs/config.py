@@ -13,6 +13,7 @@ from hat.errors import BadInput
 from hat.evaluation.config import EvaluateConfig
 from hat.files import read_json, write_json_atomic
 from hat.promotion.config import GateConfig
+from hat.serving.config import ExportConfig, LatencyConfig
 from hat.training.config import OPDConfig, RLConfig, SFTConfig
 from hat.trajectories.config import GenerateConfig, ValidateConfig
 
@@ -46,6 +47,10 @@ class RunConfig(BaseModel):
     """On-policy distillation."""
     rl: RLConfig = RLConfig()
     """Reinforcement learning."""
+    export: ExportConfig = ExportConfig()
+    """Packages for serving."""
+    latency: LatencyConfig = LatencyConfig()
+    """How answers are timed."""
     evaluate: EvaluateConfig = EvaluateConfig()
     """The suites."""
     gate: GateConfig = GateConfig()

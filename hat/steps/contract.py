@@ -45,11 +45,11 @@ STEPS = (
     StepContract("sft", ("sft", "augment"), ("base",), trains=True),
     StepContract("opd", ("opd", "augment"), ("base",), trains=True),
     StepContract("rl", ("rl", "augment"), ("base",), trains=True),
-    StepContract("export", ("export",), ("base",), trains=True),
+    StepContract("export", ("export", "sft", "opd", "rl"), ("base",), trains=True),
     StepContract(
         "evaluate", ("evaluate", "augment"), ("base", "production", "production_version"), trains=True
     ),
-    StepContract("latency", ("latency",), reusable=False, trains=True),
+    StepContract("latency", ("latency",), ("gate_policy", "environment"), reusable=False, trains=True),
     StepContract(
         "decide",
         ("gate",),

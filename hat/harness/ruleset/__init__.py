@@ -1,0 +1,1 @@
+"""The texts of the linter's rules, by what they are about."""

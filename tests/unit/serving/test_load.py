@@ -1,6 +1,7 @@
 """Load on an engine, on a clock that only moves when everybody waits: exact, and no test takes real time."""
 
 import asyncio
+import itertools
 from collections.abc import Coroutine
 from typing import Any
 
@@ -74,7 +75,9 @@ def test_a_stall_of_one_and_a_half_seconds_at_ten_a_second_shows_in_p95() -> Non
     assert percentile(seconds(stalled), 0.95) > 0.5
     assert sum(value > 0.1 for value in seconds(stalled)) >= 10
     # Seen from when the server took each question up, the same stall is one sample of two hundred.
-    service = [request.answered.finished - request.answered.started for request in stalled if request.answered]
+    service = [
+        request.answered.finished - request.answered.started for request in stalled if request.answered
+    ]
     assert sum(value > 0.1 for value in service) == 1
 
 
@@ -169,7 +172,7 @@ def test_arrivals_are_ascending_and_the_same_for_a_seed(count: int, rate: float,
 
 def test_arrivals_have_the_asked_rate_and_the_spread_of_a_poisson_process() -> None:
     offsets = poisson_offsets(20_001, 10.0, seed=3)
-    gaps = [later - earlier for earlier, later in zip(offsets, offsets[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(offsets)]
     mean = sum(gaps) / len(gaps)
     variance = sum((gap - mean) ** 2 for gap in gaps) / len(gaps)
     assert mean == pytest.approx(0.1, rel=0.03)

@@ -59,13 +59,8 @@ class InProcessEngine:
         )
         return Answered(
             started=started,
-            first_token=begun[0],
+            turns=tuple(begun),
             finished=time.monotonic(),
             output_tokens=sum(rollout.sampled),
-            details={
-                "intent": task.intent,
-                "end": episode.end,
-                "turns": len(begun),
-                "last_turn_first_token": begun[-1],
-            },
+            details={"intent": task.intent, "end": episode.end},
         )

@@ -119,25 +119,25 @@ def run_load(
 def request_documents(requests: Sequence[Request], tasks: Sequence[Task]) -> list[dict[str, Any]]:
     """The requests as the evidence has them; times in seconds since the first was scheduled."""
     begin = min(request.scheduled for request in requests)
-    documents = []
-    for request in requests:
-        answered = request.answered
-        times = {
-            "scheduled": request.scheduled,
-            "started": answered and answered.started,
-            "first_token": answered and answered.first_token,
-            "finished": answered and answered.finished,
-        }
-        details = dict(answered.details) if answered else {"problem": request.problem}
-        if answered and "last_turn_first_token" in details:
-            details["last_turn_first_token"] = round(details["last_turn_first_token"] - begin, 6)
-        documents.append(
-            {
-                "id": tasks[request.index].id,
-                **{name: None if at is None else round(at - begin, 6) for name, at in times.items()},
-                "status": request.status,
-                "output_tokens": answered.output_tokens if answered else 0,
-                **details,
-            }
-        )
-    return documents
+    return [_request_document(request, tasks[request.index].id, begin) for request in requests]
+
+
+def _request_document(request: Request, identity: str, begin: float) -> dict[str, Any]:
+    scheduled = round(request.scheduled - begin, 6)
+    answered = request.answered
+    if answered is None:
+        nothing = {"started": None, "first_token": None, "finished": None, "output_tokens": 0}
+        ended = {"status": request.status, "problem": request.problem}
+        return {"id": identity, "scheduled": scheduled, **nothing, **ended}
+    turns = [round(at - begin, 6) for at in answered.turns]
+    return {
+        "id": identity,
+        "scheduled": scheduled,
+        "started": round(answered.started - begin, 6),
+        "first_token": turns[0],
+        "finished": round(answered.finished - begin, 6),
+        "output_tokens": answered.output_tokens,
+        "status": request.status,
+        "turn_first_tokens": turns,
+        **answered.details,
+    }

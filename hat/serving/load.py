@@ -22,7 +22,8 @@ class Answered:
     """When an engine worked on a question; times on the clock of the event loop, in seconds."""
 
     started: float
-    first_token: float
+    turns: tuple[float, ...]
+    """When the first token of each model turn was there; the last turn's is the first of the reply."""
     finished: float
     output_tokens: int
     details: Mapping[str, Any] = field(default_factory=dict)

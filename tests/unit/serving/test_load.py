@@ -57,7 +57,7 @@ class Server:
         async with self.free:
             started = loop.time()
             await asyncio.sleep(self.service + (self.stall if index == self.stall_at else 0.0))
-            return Answered(started, loop.time(), loop.time(), output_tokens=1)
+            return Answered(started, (loop.time(),), loop.time(), output_tokens=1)
 
 
 def seconds(requests: list[Request]) -> list[float]:
@@ -94,7 +94,7 @@ def test_a_generator_that_cannot_send_in_time_is_no_excuse() -> None:
         loop = asyncio.get_running_loop()
         if index == 5:
             loop.now += 1.5  # type: ignore[attr-defined]
-        return Answered(loop.time(), loop.time(), loop.time(), output_tokens=1)
+        return Answered(loop.time(), (loop.time(),), loop.time(), output_tokens=1)
 
     requests = run(open_loop(answer, [0.1 * index for index in range(30)], timeout=60))
     assert sum(value > 0.1 for value in seconds(requests)) == 14
@@ -108,7 +108,7 @@ def test_open_loop_sends_on_schedule_whatever_is_in_flight() -> None:
         loop = asyncio.get_running_loop()
         sent.append((index, loop.time()))
         await asyncio.sleep(10)
-        return Answered(loop.time(), loop.time(), loop.time(), output_tokens=1)
+        return Answered(loop.time(), (loop.time(),), loop.time(), output_tokens=1)
 
     requests = run(open_loop(answer, [0.0, 0.5, 0.5, 2.0], timeout=60))
     assert sent == [(0, 0.0), (1, 0.5), (2, 0.5), (3, 2.0)]
@@ -125,7 +125,7 @@ def test_closed_loop_keeps_the_asked_number_in_flight() -> None:
         most = max(most, in_flight)
         await asyncio.sleep(1 + index % 3)
         in_flight -= 1
-        return Answered(loop.time(), loop.time(), loop.time(), output_tokens=1)
+        return Answered(loop.time(), (loop.time(),), loop.time(), output_tokens=1)
 
     requests = run(closed_loop(answer, 11, concurrency=3, timeout=60, on_done=done.append))
     assert most == 3
@@ -139,7 +139,7 @@ def test_a_late_reply_is_a_timeout_and_a_broken_engine_an_error() -> None:
         if index == 1:
             raise EngineError("HTTP 500")
         await asyncio.sleep(5.0 if index == 2 else 0.1)
-        return Answered(loop.time(), loop.time(), loop.time(), output_tokens=1)
+        return Answered(loop.time(), (loop.time(),), loop.time(), output_tokens=1)
 
     requests = run(open_loop(answer, [0.0, 0.1, 0.2, 0.3], timeout=1.0))
     assert [request.status for request in requests] == ["ok", "error", "timeout", "ok"]

@@ -8,7 +8,7 @@ from hat.runs.progress import Event
 from hat.steps.contract import STEPS, contract
 
 ENDED = ("ran", "cached", "skipped", "failed")
-_FALLBACK_SECONDS = 5.0
+_FALLBACK_SECONDS = 2.0
 _TRUST_AFTER = 0.05
 """Share of a step from which on its own pace is believed rather than the profile's expectation."""
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from hat.errors import BadInput
 from hat.files import as_environment_failure, write_bytes_atomic
 from hat.harness.registry import Registry, parse_reference
-from hat.runs.compose import REPORTED_STEPS, compose_record
+from hat.runs.compose import compose_record
 from hat.runs.harness_archive import publish_harness
 from hat.runs.places import new_run_id, open_run_store, run_folder
 from hat.runs.progress import Reader
@@ -113,7 +113,7 @@ def _drive(store: Store, record: RunRecord, console: Console) -> RunRecord:
         package = compile_profile(profile, folder)
         events = Reader(folder)
         events.skip_to_end()
-        board = Board.of(load_profile(profile).expected_seconds, REPORTED_STEPS)
+        board = Board.of(load_profile(profile).expected_seconds)
         try:
             running = local.start(package, _arguments(record), record.run)
             with make_view(console) as view:

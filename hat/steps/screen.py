@@ -28,16 +28,19 @@ def run(*, config: str, subject: str, evidence_out_dir: str, verdict_out: str, m
         write_json_atomic(Path(verdict_out), None)
         write_json_atomic(Path(model_out), about.base)
         return "train"
-    from hat.steps import decide, evaluate, latency  # costly, and a run that trains needs none of it here
+    # Costly to import, and a run that trains needs none of it here.
+    from hat.steps.decide import run as decide
+    from hat.steps.evaluate import run as evaluate
+    from hat.steps.latency import run as measure_latency
 
     write_json_atomic(Path(model_out), about.production)
     with tempfile.TemporaryDirectory(prefix="hat-screen-") as folder:
         evaluated = Path(folder) / "evaluated"
         evaluated.mkdir()
         given = {"config": config, "subject": subject, "model_in": model_out}
-        evaluate.run(**given, trajectories_dir=TRAINED_ON_NOTHING, evidence_out_dir=str(evaluated))
-        latency.run(**given, evidence_in_dir=str(evaluated), evidence_out_dir=evidence_out_dir)
-    word = decide.run(config=config, subject=subject, evidence_dir=evidence_out_dir, verdict_out=verdict_out)
+        evaluate(**given, trajectories_dir=TRAINED_ON_NOTHING, evidence_out_dir=str(evaluated))
+        measure_latency(**given, evidence_in_dir=str(evaluated), evidence_out_dir=evidence_out_dir)
+    word = decide(config=config, subject=subject, evidence_dir=evidence_out_dir, verdict_out=verdict_out)
     if word == "PASS":
         return "promote"
     curable = word == "FAIL" or bool(read_json(Path(verdict_out)).get("calls_for_training"))

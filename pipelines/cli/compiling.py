@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from pipelines.cli.options import HarnessArgument, RegistryOption, registry_folder
-from pipelines.cli.output import JsonFlag, out, print_json
+from pipelines.cli.output import JsonFlag, err, out, print_json
 
 ImageOption = Annotated[
     list[str] | None,
@@ -31,6 +31,8 @@ def compile_command(
     from pipelines.compile import compile_profile
     from pipelines.profile import profile_names
 
+    if not image:
+        err().print("Image parameters have no default: whoever starts a run must give them, pinned by digest.")
     for name in [profile] if profile else profile_names():
         out().print(str(compile_profile(name, folder, _images(image))), soft_wrap=True)
 

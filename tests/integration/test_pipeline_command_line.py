@@ -38,6 +38,7 @@ def hat(*arguments: str) -> subprocess.CompletedProcess[str]:
         (["run", "live-shop", "--set", "sft.contrl=fixed"], "Did you mean 'sft.control'?"),
         (["run", "live-shop", "--set", "sft.control=loose"], "sft.control"),
         (["run", "live-shop", "--set", "base_model={{$.x}}"], "Kubeflow expands it"),
+        (["run", "live-shop", "--set", "generate.tasks=0"], "generate.tasks"),
         (["run", "live-shop", "--registry", "/no/such/folder"], "no such harness registry"),
         (["run", "live-shop", "--resume", "no-such-run"], "there is no run 'no-such-run'"),
         (["report", "no-such-run"], "there is no run 'no-such-run'"),
@@ -81,6 +82,16 @@ def test_a_base_model_without_tokenizer_stops_in_the_first_step_and_leaves_a_rec
     record = json.loads(result.stdout)
     assert (record["status"], record["error"]["step"]) == ("failed", "resolve")
     assert [r["run"] for r in json.loads(hat("runs", "--json").stdout)] == [record["run"]]
+
+
+def test_a_strong_model_that_does_not_answer_stops_the_run_before_any_work(home: Path) -> None:
+    endpoint = ["policy=endpoint", "endpoint.url=http://127.0.0.1:9/v1", "endpoint.model=m"]
+    settings = [part for setting in endpoint for part in ("--set", f"generate.{setting}")]
+    result = hat("run", "live-shop@1.0.0", "--profile", "tiny", "--json", *settings)
+    assert result.returncode == 4
+    assert "http://127.0.0.1:9/v1: cannot be reached" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert json.loads(result.stdout)["error"]["step"] == "resolve"
 
 
 def test_a_store_that_cannot_be_written_is_an_environment_failure(

@@ -98,6 +98,10 @@ class Domain(Protocol):
     """A domain's whole interface."""
 
     name: str
+    operations: Mapping[str, tuple[str, ...]]
+    """Operation to its arguments: what a harness's tools may be bound to."""
+    intents: tuple[str, ...]
+    """What viewers may want: what a harness's reply skills must answer."""
     checks: Mapping[str, Check]
     """Checks that hooks of type ``builtin`` may name, beside the general ones of `hat.agent.checks`."""
 

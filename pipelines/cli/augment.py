@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hat.augment.config import FAMILIES
 from pipelines.cli.options import RegistryOption, registry_folder
 from pipelines.cli.output import JsonFlag, err, out, print_json
 
@@ -36,7 +35,7 @@ def augment(
     count: Annotated[int, typer.Option(min=1, help="How many states.")] = 20,
     split: Annotated[str, typer.Option(help="Vocabulary and banks of train, dev or test.")] = "train",
     family: Annotated[
-        list[str] | None, typer.Option(help=f"A family; again for more. Default: all. {', '.join(FAMILIES)}.")
+        list[str] | None, typer.Option(help="A family, e.g. T1; again for more. Default: all.")
     ] = None,
     out_folder: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to write.")] = None,
     registry: RegistryOption = None,
@@ -54,7 +53,7 @@ def augment(
             raise BadInput(f"no split named {split!r}", where="--split", mend="It is train, dev or test.")
         if out_folder is None:
             raise BadInput("nowhere to write the states", mend="Give a folder with --out DIR.")
-        report = _augment(target, seed, count, split, tuple(family or FAMILIES), out_folder, registry)
+        report = _augment(target, seed, count, split, tuple(family or ()), out_folder, registry)
     if json_output:
         print_json(report)
     else:
@@ -74,7 +73,7 @@ def _augment(
 ) -> dict[str, Any]:
     from pydantic import ValidationError
 
-    from hat.augment.config import AugmentConfig
+    from hat.augment.config import FAMILIES, AugmentConfig
     from hat.augment.folder import write_report, write_states
     from hat.augment.plan import sample_states
     from hat.errors import BadInput
@@ -83,9 +82,9 @@ def _augment(
     name, version = parse_reference(target)
     harness = Registry(registry_folder(registry)).load(name, version)
     try:
-        config = AugmentConfig(states=count, original_share=0, families=families)
+        config = AugmentConfig(states=count, original_share=0, families=families or FAMILIES)
     except ValidationError as error:
-        raise BadInput(error.errors()[0]["msg"], where="--family") from error
+        raise BadInput(str(error.errors()[0]["ctx"]["error"]), where="--family") from error
     states = sample_states(harness, count=count, run_seed=seed, split=split, config=config)
     report = _prove(states, harness, config, split)
     write_states(folder, harness, config, states)

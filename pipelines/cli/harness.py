@@ -21,7 +21,9 @@ app = typer.Typer(
     help="List, show, check, compare and create harness versions.",
     no_args_is_help=True,
 )
-SideArgument = Annotated[str, typer.Argument(help="NAME[@VERSION], or a version's folder.")]
+SideArgument = Annotated[
+    str, typer.Argument(metavar="NAME[@VERSION]", help="A harness, or a version's folder.")
+]
 
 
 @app.command("list")
@@ -91,7 +93,7 @@ def show(reference: SideArgument, registry: RegistryOption = None, json_output: 
 def lint(
     path: Annotated[
         str | None,
-        typer.Argument(help="A harness or version folder, SKILL.md, tool, hooks.json; NAME[@VERSION]."),
+        typer.Argument(help="A harness or version folder, SKILL.md, tool, hooks.json, or a harness by name."),
     ] = None,
     explain: Annotated[str | None, typer.Option(metavar="RULE", help="Say what a rule is about.")] = None,
     registry: RegistryOption = None,

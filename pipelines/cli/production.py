@@ -37,6 +37,8 @@ def production(
     if json_output:
         print_json(documents[0] if name and not show_history else documents)
         return
+    if not documents:
+        out().print(f"nothing is in production in {environment}")
     for document in documents:
         _show(document)
 

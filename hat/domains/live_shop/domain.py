@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hat.domains.base import Scores, Split, Task, ToolOutcome
 from hat.domains.live_shop.catalogue import build_catalogue
-from hat.domains.live_shop.operations import execute_operation
+from hat.domains.live_shop.gold import INTENTS
+from hat.domains.live_shop.operations import SIGNATURES, execute_operation
 from hat.domains.live_shop.sessions import sample_session
 from hat.domains.live_shop.tasks import sample_tasks
 
@@ -22,6 +23,10 @@ class LiveShop:
     """The live room `live_shop`. Its catalogue, sessions and questions are synthetic and seeded."""
 
     name = "live_shop"
+    operations: Mapping[str, tuple[str, ...]] = {
+        operation: tuple(arguments) for operation, arguments in SIGNATURES.items()
+    }
+    intents = INTENTS
 
     def __init__(self) -> None:
         # Imported late: the agent's checks themselves import the domain's types.

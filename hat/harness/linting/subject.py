@@ -7,7 +7,6 @@ from pathlib import Path
 
 from hat.agent.checks import GENERAL_CHECKS
 from hat.domains.base import get_domain
-from hat.errors import BadInput
 from hat.harness.load import MANIFEST, Reading
 from hat.harness.model import LOAD_SKILL, LOAD_SKILL_ARGUMENT, Harness
 
@@ -63,23 +62,13 @@ def domain_terms(name: str) -> DomainTerms:
     """The terms of a domain.
 
     Raises:
-        BadInput: there is no such domain, or it does not state its operations.
+        BadInput: there is no such domain.
     """
     domain = get_domain(name)
-    operations, intents = _stated(name)
     return DomainTerms(
         name=name,
-        operations={**operations, LOAD_SKILL: (LOAD_SKILL_ARGUMENT,)},
-        intents=intents,
+        operations={**domain.operations, LOAD_SKILL: (LOAD_SKILL_ARGUMENT,)},
+        intents=domain.intents,
         session_values=frozenset(domain.sample_session(0, "train")),
         checks=frozenset((*GENERAL_CHECKS, *domain.checks, *EPISODE_CHECKS)),
     )
-
-
-def _stated(name: str) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
-    if name != "live_shop":
-        raise BadInput(f"domain {name!r} does not state its operations and intents")
-    from hat.domains.live_shop.gold import INTENTS
-    from hat.domains.live_shop.operations import SIGNATURES
-
-    return {operation: tuple(arguments) for operation, arguments in SIGNATURES.items()}, INTENTS

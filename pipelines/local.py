@@ -95,6 +95,8 @@ def start(package: Path, arguments: Mapping[str, Any], run: str) -> LocalRun:
         watch.RUNNER: str(os.getpid()),
         "PYTHONPATH": os.pathsep.join(filter(None, (str(_sources()), os.environ.get("PYTHONPATH")))),
         "PYTHONUNBUFFERED": "1",
+        # Idle OpenMP threads that spin make a busy machine several times slower.
+        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "PASSIVE"),
         "TMPDIR": str(scratch),  # kfp leaves a copy of each component's code in the temporary folder
     }
     command = [sys.executable, "-m", "pipelines.local_child", str(package), str(folder / "arguments.json")]

@@ -42,7 +42,13 @@ def run(*, config: str, subject: str, trajectories_dir: str, model_out: str, met
     _refuse_other_harness(trajectories, harness.digest)
     start = first_seed(settings.seed)
     seeds = [None if settings.sft.control == "fixed" else start + i for i in range(settings.augment.states)]
-    packs = plan_packs(trajectories, seeds, settings.augment.tasks_per_state, settings.seed)
+    packs = plan_packs(
+        trajectories,
+        seeds,
+        settings.augment.tasks_per_state,
+        settings.sft.openings_per_state,
+        settings.seed,
+    )
     base = ModelRef.model_validate(about.base)
     base_folder = ModelStore(store).materialise(base)
     key = current_key()

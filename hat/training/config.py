@@ -21,6 +21,8 @@ class SFTConfig(BaseModel):
     """Share of steps in which the learning rate rises."""
     final_learning_rate_share: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Where the cosine ends, as a share of the peak."""
+    openings_per_state: Annotated[int, Field(ge=0)] = 12
+    """Trajectories of which only the first turn is learnt from, beside the `augment.tasks_per_state` whole ones."""
     packs_per_step: Positive = 1
     """Packs, and so harness states, whose gradients make one optimiser step."""
     call_weight: Annotated[float, Field(ge=0)] = 1.0

@@ -6,7 +6,7 @@ keeps its position and sees the same tokens.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import torch
@@ -51,8 +51,9 @@ def build_pack(
     state: HarnessState,
     tokenizer: PreTrainedTokenizerBase,
     weights: SegmentWeights,
+    openings: Sequence[Trajectory] = (),
 ) -> Pack:
-    """Present trajectories under a state and pack them.
+    """Present trajectories under a state and pack them; of ``openings`` only the first turn is taken.
 
     Raises:
         BadInput: the trajectories are of different sessions (their prefixes differ), or the tokenizer's chat template
@@ -62,12 +63,12 @@ def build_pack(
     prefix_messages = opening_messages(trajectories[0].task, state)[:1]
     prefix = tokenizer.apply_chat_template(prefix_messages, tools=tools, return_dict=False)
     branches = []
-    for trajectory in trajectories:
+    for trajectory in (*trajectories, *(replace(one, turns=one.turns[:1]) for one in openings)):
         ids, mask = _tokenise(present(trajectory, state), tools, tokenizer)
         if ids[: len(prefix)] != prefix:
             raise BadInput("the trajectories of one pack have different system prompts", where=trajectory.id)
         branch_weights = _turn_weights(mask[len(prefix) :], trajectory.turns, weights)
-        branches.append(Branch(tuple(ids[len(prefix) :]), tuple(branch_weights)))
+        branches.append(_without_unscored_end(Branch(tuple(ids[len(prefix) :]), tuple(branch_weights))))
     return Pack(tuple(prefix), tuple(branches))
 
 
@@ -149,6 +150,12 @@ def _fill_rows(lengths: Sequence[int]) -> list[list[int]]:
 def _padded(values: Iterable[Number], length: int, padding: Number) -> list[Number]:
     filled = list(values)
     return filled + [padding] * (length - len(filled))
+
+
+def _without_unscored_end(branch: Branch) -> Branch:
+    """The branch up to its last scored token: nothing learns from what comes after."""
+    end = max((n for n, weight in enumerate(branch.weights, start=1) if weight), default=len(branch.weights))
+    return Branch(branch.token_ids[:end], branch.weights[:end])
 
 
 def _tokenise(

@@ -11,23 +11,29 @@ from hat.trajectories.record import Trajectory
 
 @dataclass(frozen=True)
 class PlannedPack:
-    """One step's data: the seed of its harness state (None: the unchanged harness) and its trajectories."""
+    """One step's data, all of one session."""
 
     state_seed: int | None
+    """The seed of the harness state; None is the unchanged harness."""
     trajectories: tuple[Trajectory, ...]
+    """Learnt from whole."""
+    openings: tuple[Trajectory, ...] = ()
+    """Learnt from up to their first turn only: which call a question needs is what is hardest to learn, and a first
+    turn costs a quarter of a trajectory."""
 
 
 def plan_packs(
-    trajectories: Sequence[Trajectory], state_seeds: Sequence[int | None], per_pack: int, seed: int
+    trajectories: Sequence[Trajectory], state_seeds: Sequence[int | None], whole: int, openings: int, seed: int
 ) -> list[PlannedPack]:
-    """Give each state ``per_pack`` trajectories of one session, every trajectory about equally often.
+    """Give each state ``whole`` trajectories and ``openings`` of one session, every trajectory about equally often.
 
     Packs of one session draw from a shuffled pool that is refilled when it is empty, so no trajectory comes again
     before all others of its session.
 
     Raises:
-        BadInput: there are no trajectories, or a session has fewer than ``per_pack``.
+        BadInput: there are no trajectories, or a session has fewer than a pack needs.
     """
+    per_pack = whole + openings
     pools = _by_session(trajectories)
     if not pools:
         raise BadInput("there are no trajectories to train on")
@@ -35,7 +41,7 @@ def plan_packs(
     if small < per_pack:
         raise BadInput(
             f"a session has {small} trajectories, fewer than the {per_pack} of one pack",
-            mend="Generate more tasks, or lower augment.tasks_per_state.",
+            mend="Raise generate.tasks, or lower augment.tasks_per_state or sft.openings_per_state.",
         )
     rng = random.Random(seed)
     left: list[list[Trajectory]] = [[] for _ in pools]
@@ -44,7 +50,8 @@ def plan_packs(
         index = number % len(pools)
         if len(left[index]) < per_pack:
             left[index] = rng.sample(pools[index], len(pools[index]))
-        packs.append(PlannedPack(state_seed, tuple(left[index].pop() for _ in range(per_pack))))
+        chosen = [left[index].pop() for _ in range(per_pack)]
+        packs.append(PlannedPack(state_seed, tuple(chosen[:whole]), tuple(chosen[whole:])))
     rng.shuffle(packs)
     return packs
 

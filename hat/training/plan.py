@@ -23,12 +23,16 @@ class PlannedPack:
 
 
 def plan_packs(
-    trajectories: Sequence[Trajectory], state_seeds: Sequence[int | None], whole: int, openings: int, seed: int
+    trajectories: Sequence[Trajectory],
+    state_seeds: Sequence[int | None],
+    whole: int,
+    openings: int,
+    seed: int,
 ) -> list[PlannedPack]:
     """Give each state ``whole`` trajectories and ``openings`` of one session, every trajectory about equally often.
 
-    Packs of one session draw from a shuffled pool that is refilled when it is empty, so no trajectory comes again
-    before all others of its session.
+    Packs of one session draw from a shuffled pool; what is left of it goes before it is filled again, so no
+    trajectory comes again before all others of its session.
 
     Raises:
         BadInput: there are no trajectories, or a session has fewer than a pack needs.
@@ -49,7 +53,8 @@ def plan_packs(
     for number, state_seed in enumerate(state_seeds):
         index = number % len(pools)
         if len(left[index]) < per_pack:
-            left[index] = rng.sample(pools[index], len(pools[index]))
+            again = [one for one in rng.sample(pools[index], len(pools[index])) if one not in left[index]]
+            left[index] = again + left[index]
         chosen = [left[index].pop() for _ in range(per_pack)]
         packs.append(PlannedPack(state_seed, tuple(chosen[:whole]), tuple(chosen[whole:])))
     rng.shuffle(packs)

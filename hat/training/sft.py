@@ -45,7 +45,9 @@ class PackCollator:
             state = HarnessState.original(self.harness)
         else:
             state = sample_state(self.harness, seed=planned.state_seed, split="train", config=self.augment)
-        return collate_pack(build_pack(planned.trajectories, state, self.tokenizer, self.weights, planned.openings))
+        return collate_pack(
+            build_pack(planned.trajectories, state, self.tokenizer, self.weights, planned.openings)
+        )
 
 
 class PackTrainer(SFTTrainer):

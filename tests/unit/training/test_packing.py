@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from hat.training.packing import Branch, Pack, _fill_rows, collate_pack, pack_loss
+from hat.training.packing import Branch, Pack, _fill_rows, _without_unscored_end, collate_pack, pack_loss
 
 
 @pytest.fixture
@@ -74,3 +74,8 @@ def test_every_branch_is_in_exactly_one_row_that_holds_it(lengths: list[int]) ->
     rows = _fill_rows(lengths)
     assert sorted(number for row in rows for number in row) == list(range(len(lengths)))
     assert all(sum(lengths[number] for number in row) <= max(lengths) for row in rows)
+
+
+def test_nothing_after_the_last_scored_token_is_computed() -> None:
+    cut = _without_unscored_end(Branch((1, 2, 3, 4, 5), (0.0, 1.0, 1.0, 0.0, 0.0)))
+    assert cut == Branch((1, 2, 3), (0.0, 1.0, 1.0))

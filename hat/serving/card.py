@@ -32,9 +32,10 @@ class CardFacts:
 def model_card(facts: CardFacts) -> str:
     """The card as Markdown with the Hub's front matter."""
     license = facts.license or _LICENSES.get(facts.source.base, "other")
+    base = _BASE_PLACES.get(facts.source.base, facts.source.base)
     front = {
         "license": license,
-        "base_model": _BASE_PLACES.get(facts.source.base, facts.source.base),
+        **({"base_model": base} if base else {}),
         "library_name": "transformers",
         "pipeline_tag": "text-generation",
         "tags": ["harness-aware-training", "tool-use"],
@@ -54,13 +55,13 @@ def _introduction(facts: CardFacts) -> str:
     if facts.harness is None:
         return "A chat model that calls tools. It was exported without naming the harness it is for."
     return (
-        f"A chat model for the agent harness `{facts.harness.name}` {facts.harness.version}: it loads the "
-        "harness's skills, calls its tools and replies within its rules. It is not a general assistant."
+        f"A chat model exported for the agent harness `{facts.harness.name}` {facts.harness.version}: to load "
+        "the harness's skills, call its tools and reply within its rules. It is not a general assistant."
     )
 
 
 def _origin(facts: CardFacts, license: str) -> list[str]:
-    lines = [f"- Base model: {facts.source.base}"]
+    lines = [f"- Base model: {facts.source.base or 'not recorded'}"]
     if facts.source.notes:
         lines.append(f"- About the base: {facts.source.notes}")
     lines.append(f"- Licence: {license}" + (" (the base model's)" if license != "other" else ""))
@@ -112,8 +113,8 @@ _SYNTHETIC = (
 _SERVING = f"""Run the commands in this folder. The chat template (`chat_template.jinja`) renders the tools.
 
 - vLLM, OpenAI-compatible, tool calls parsed: `{vllm_command()}`
-- Triton with its vLLM backend: `{triton_command()}` where the folder holds a `model_repository` (the weights are
-  then in `{TRITON_WEIGHTS}/`). This backend takes finished text: render the conversation with the template, and
-  ask for greedy decoding (`"sampling_parameters": "{{\\"temperature\\": 0, \\"max_tokens\\": 64}}"`).
+- Triton with its vLLM backend: `{triton_command()}` where the folder holds a `model_repository` (the
+  weights are then in `{TRITON_WEIGHTS}/`). This backend takes finished text: render the conversation with the
+  template, and ask for greedy decoding (`"sampling_parameters": "{{\\"temperature\\": 0, \\"max_tokens\\": 64}}"`).
 
-The model was evaluated with greedy decoding, a bound of 64 tokens a turn, and strict parsing of its tool calls."""
+The suites decode greedily, bound a turn to 64 tokens, and parse tool calls strictly: serve it the same way."""

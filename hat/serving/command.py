@@ -116,7 +116,7 @@ def _source(model: str) -> ModelRef:
     if path.is_file():
         return ModelRef.read(path)
     check_model_folder(path)
-    return ModelRef(digest=model_manifest(path).digest, base=path.resolve().name)
+    return ModelRef(digest=model_manifest(path).digest, base="")  # a folder does not tell what it was made of
 
 
 def _folder(model: str, source: ModelRef) -> Path:

@@ -53,6 +53,8 @@ def test_a_licence_that_nobody_recorded_is_not_invented() -> None:
 
 
 def test_a_model_without_known_training_claims_none() -> None:
-    card = model_card(CardFacts("agent", SOURCE))
-    assert "not recorded" in card
+    card = model_card(CardFacts("agent", ModelRef(digest="a" * 64, base="")))
+    assert "The stages are not recorded" in card
+    assert "Base model: not recorded" in card
+    assert "base_model" not in front_matter(card)
     assert "synthetic" not in card

@@ -29,8 +29,8 @@ class EvaluateConfig(BaseModel):
     """Questions of each suite that the base model gets (instruction following: all, since it is paired)."""
     split: Literal["dev", "test"] = "dev"
     """Whose products, phrasings, names and layouts; `test` adds the hand-written questions."""
-    max_new_tokens: int = Field(default=64, ge=1)
-    """Bound of one turn; a turn cut there is judged as it is."""
+    max_new_tokens: int = Field(default=96, ge=1)
+    """Bound of one turn; a turn cut there is judged as it is. Two calls with long names take about 70."""
     instruction_tokens: int = Field(default=96, ge=1)
     """Bound of one reply to a general prompt."""
     batch_size: int = Field(default=64, ge=1)

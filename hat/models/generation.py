@@ -31,7 +31,7 @@ _WAITING_SHARE = 4
 class Sampling:
     """How tokens are chosen."""
 
-    max_new_tokens: int = 64
+    max_new_tokens: int = 96
     """Bound of one turn."""
     temperature: float = 0.0
     """0 is greedy."""

@@ -49,7 +49,7 @@ class LocalPolicy:
         self,
         model: "Path | str | tuple[Any, Any]",
         *,
-        max_new_tokens: int = 64,
+        max_new_tokens: int = 96,
         batch_size: int = 64,
         temperature: float = 0.0,
         seed: int = 0,

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from hat.evaluation.config import EvaluateConfig
 from hat.models import smollm2
 from hat.models.reference import ModelRef
 from hat.serving.document import ExportedHarness
@@ -115,6 +116,6 @@ _SERVING = f"""Run the commands in this folder. The chat template (`chat_templat
 - vLLM, OpenAI-compatible, tool calls parsed: `{vllm_command()}`
 - Triton with its vLLM backend: `{triton_command()}` where the folder holds a `model_repository` (the
   weights are then in `{TRITON_WEIGHTS}/`). This backend takes finished text: render the conversation with the
-  template, and ask for greedy decoding (`"sampling_parameters": "{{\\"temperature\\": 0, \\"max_tokens\\": 64}}"`).
+  template, and ask for greedy decoding (`"sampling_parameters": "{{\\"temperature\\": 0, \\"max_tokens\\": {EvaluateConfig().max_new_tokens}}}"`).
 
-The suites decode greedily, bound a turn to 64 tokens, and parse tool calls strictly: serve it the same way."""
+The suites decode greedily, bound a turn to {EvaluateConfig().max_new_tokens} tokens, and parse tool calls strictly: serve it the same way."""

@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hat.evaluation.config import EvaluateConfig
+
 
 class ExportConfig(BaseModel):
     """How the candidate is packaged for serving engines."""
@@ -31,7 +33,7 @@ class LatencyConfig(BaseModel):
     """Questions asked, the policy's warm-up included; by default the fewest that can prove its limits."""
     split: Literal["dev", "test"] = "dev"
     """Whose products and phrasings the questions are about."""
-    max_new_tokens: int = Field(default=64, ge=1)
+    max_new_tokens: int = Field(default=EvaluateConfig().max_new_tokens, ge=1)
     """Bound of one turn, as in the evaluation."""
     timeout_seconds: float = Field(default=120.0, gt=0)
     """A reply that comes later than this after its scheduled send counts as a timeout."""

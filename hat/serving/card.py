@@ -107,6 +107,7 @@ def _percent(share: float | None) -> str:
     return "unknown" if share is None else f"{100 * share:.1f}%"
 
 
+_TURN_TOKENS = EvaluateConfig().max_new_tokens
 _SYNTHETIC = (
     "All training data are synthetic: questions, rooms, products and tool results are simulated, and the "
     "demonstrations come from a policy that plays in the simulation. Nothing is known about real viewers."
@@ -116,6 +117,6 @@ _SERVING = f"""Run the commands in this folder. The chat template (`chat_templat
 - vLLM, OpenAI-compatible, tool calls parsed: `{vllm_command()}`
 - Triton with its vLLM backend: `{triton_command()}` where the folder holds a `model_repository` (the
   weights are then in `{TRITON_WEIGHTS}/`). This backend takes finished text: render the conversation with the
-  template, and ask for greedy decoding (`"sampling_parameters": "{{\\"temperature\\": 0, \\"max_tokens\\": {EvaluateConfig().max_new_tokens}}}"`).
+  template, and ask for greedy decoding (`"sampling_parameters": "{{\\"temperature\\": 0, \\"max_tokens\\": {_TURN_TOKENS}}}"`).
 
-The suites decode greedily, bound a turn to {EvaluateConfig().max_new_tokens} tokens, and parse tool calls strictly: serve it the same way."""
+The suites decode greedily, bound a turn to {_TURN_TOKENS} tokens, and parse tool calls strictly: serve it the same way."""

@@ -117,6 +117,8 @@ _SERVING = f"""Run the commands in this folder. The chat template (`chat_templat
 - vLLM, OpenAI-compatible, tool calls parsed: `{vllm_command()}`
 - Triton with its vLLM backend: `{triton_command()}` where the folder holds a `model_repository` (the
   weights are then in `{TRITON_WEIGHTS}/`). This backend takes finished text: render the conversation with the
-  template, and ask for greedy decoding (`"sampling_parameters": "{{\\"temperature\\": 0, \\"max_tokens\\": {_TURN_TOKENS}}}"`).
+  template, and ask for greedy decoding
+  (`"sampling_parameters": "{{\\"temperature\\": 0, \\"max_tokens\\": {_TURN_TOKENS}}}"`).
 
-The suites decode greedily, bound a turn to {_TURN_TOKENS} tokens, and parse tool calls strictly: serve it the same way."""
+The suites decode greedily, bound a turn to {_TURN_TOKENS} tokens, and parse tool calls strictly:
+serve it the same way."""

@@ -32,7 +32,9 @@ def compile_command(
     from pipelines.profile import profile_names
 
     if not image:
-        err().print("Image parameters have no default: whoever starts a run must give them, pinned by digest.")
+        err().print(
+            "Image parameters have no default: whoever starts a run must give them, pinned by digest."
+        )
     for name in [profile] if profile else profile_names():
         out().print(str(compile_profile(name, folder, _images(image))), soft_wrap=True)
 

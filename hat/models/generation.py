@@ -6,25 +6,27 @@ others do, are extended together by one forward pass, and go on; freed slots tak
 """
 
 import random
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import torch
 
 from hat.errors import BadInput
-from hat.models.prefix_attention import ATTENTION, PrefixBank
-from hat.models.row_cache import RowCache
+from hat.models.prefix_attention import ATTENTION, PrefixBank, RowLayout
+from hat.models.row_cache import CachePass, RowCache
 from hat.models.tokens import Prompt
 
 _PREFILL_TOKENS = 4096
-"""Upper bound of padded tokens in one forward pass over prompts: bounds the activations' memory."""
+"""Upper bound of new tokens in one forward pass: bounds the activations' memory."""
 _CROWDED = 0.7
 """Prefixes that no row needs any more are dropped when fewer than this share are needed."""
-_WAITING_SHARE = 4
-"""Ended turns are extended when they fill a quarter of the slots: fewer waste weight reads, more sit idle."""
+_WAITING_SHARE = 8
+"""Ended turns are extended when they fill an eighth of the slots: fewer waste weight reads, more sit idle."""
 
 
 @dataclass(frozen=True)
@@ -205,14 +207,9 @@ class _Conversations:
     def _extend(self) -> None:
         """Append the pending tokens of all waiting rows; the token that follows begins their next turn."""
         while self._active < len(self._rows):
-            # The longest pending first, so that one pass holds rows of like length.
-            rest = list(range(self._active, len(self._rows)))
-            rest.sort(key=lambda slot: -len(self._rows[slot].pending))
-            longest = len(self._rows[rest[0]].pending)
-            count = max(1, min(len(rest), _PREFILL_TOKENS // longest))
-            wanted = sorted(rest[:count])
-            for offset, slot in enumerate(wanted):
-                self._swap(self._active + offset, slot)
+            waiting = self._rows[self._active :]
+            within = list(accumulate(len(row.pending) for row in waiting))
+            count = max(1, bisect_right(within, _PREFILL_TOKENS))
             rows = self._rows[self._active : self._active + count]
             place = slice(self._active, self._active + count)
             hidden = self._forward_rows(place, [row.pending for row in rows])
@@ -286,28 +283,30 @@ class _Conversations:
         tokens: Sequence[Sequence[int]],
     ) -> torch.Tensor:
         """The last hidden state of each row's last new token: (rows, hidden size)."""
-        counts = torch.tensor([len(new) for new in tokens])
-        width = int(counts.max())
-        ids = torch.zeros(len(tokens), width, dtype=torch.long)
-        for row, new in enumerate(tokens):
-            ids[row, : len(new)] = torch.tensor(new, dtype=torch.long)
-        columns = torch.tensor(lengths)[:, None] + torch.arange(width)
+        counts = [len(new) for new in tokens]
+        rows = torch.arange(len(tokens)).repeat_interleave(torch.tensor(counts))
+        columns = torch.cat([torch.arange(at, at + count) for at, count in zip(lengths, counts, strict=True)])
+        before = torch.tensor([len(prefix) for prefix in prefixes])
         visible = int(columns.max()) + 1
         cache.reserve(visible)
-        cache.aim(slots, columns, visible)
-        hidden_columns = (torch.arange(visible) > columns[:, None, :, None]).repeat(1, 1, self._repeats, 1)
-        mask = torch.zeros(hidden_columns.shape, dtype=self._dtype).masked_fill_(
-            hidden_columns, float("-inf")
-        )
+        cache.aim(CachePass(slots, visible, rows + slots.start, columns))
         output = self._decoder(
-            input_ids=ids,
-            position_ids=columns + torch.tensor([len(prefix) for prefix in prefixes])[:, None],
-            attention_mask=mask,
+            input_ids=torch.tensor([[token for new in tokens for token in new]]),
+            position_ids=(columns + before[rows])[None],
+            attention_mask=self._mask(lengths, max(counts), visible),
             cache=cache,
             use_cache=True,
+            layout=RowLayout.of(counts),
             prefix_pass=self._bank.for_rows(prefixes),
         ).last_hidden_state
-        return output[torch.arange(len(tokens)), counts - 1]
+        return output[0, torch.tensor(counts).cumsum(0) - 1]
+
+    def _mask(self, lengths: Sequence[int], most: int, visible: int) -> torch.Tensor:
+        """Hides from each row's new tokens what comes after them: (rows, 1, heads per key head * most, visible)."""
+        columns = torch.tensor(lengths)[:, None] + torch.arange(most)
+        later = torch.arange(visible) > columns[:, None, :, None]
+        mask = torch.zeros(later.shape, dtype=self._dtype).masked_fill_(later, float("-inf"))
+        return mask.repeat(1, 1, self._repeats, 1)
 
     def _choose(
         self, logits: torch.Tensor, streams: Sequence[random.Random]
@@ -315,10 +314,10 @@ class _Conversations:
         """A token for each row of logits (rows, vocabulary), and its log-probability when asked for."""
         temperature = self._sampling.temperature
         if temperature == 0 and not self._sampling.log_probs:
-            return logits.argmax(-1).tolist(), []
+            return _greatest(logits).tolist(), []
         log_probs = torch.log_softmax(logits.float() / (temperature or 1.0), dim=-1)
         if temperature == 0:
-            chosen = logits.argmax(-1)
+            chosen = _greatest(logits)
         else:
             draws = torch.tensor([[stream.random()] for stream in streams], dtype=torch.float64)
             cumulative = log_probs.double().exp().cumsum(-1)
@@ -327,3 +326,8 @@ class _Conversations:
         if not self._sampling.log_probs:
             return chosen.tolist(), []
         return chosen.tolist(), log_probs.gather(-1, chosen[:, None]).squeeze(-1).tolist()
+
+
+def _greatest(logits: torch.Tensor) -> torch.Tensor:
+    """The first greatest of each row. On CPU, PyTorch's argmax of bfloat16 takes longer than of a float32 copy."""
+    return logits.float().argmax(-1)

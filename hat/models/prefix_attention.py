@@ -107,6 +107,26 @@ class PrefixBank:
         return PrefixPass(self._keys, self._values, chosen, self._mask[chosen], filled, place, without)
 
 
+@dataclass(frozen=True)
+class RowLayout:
+    """How the packed tokens of one forward pass, row after row and without padding, belong to rows."""
+
+    token_of_place: torch.Tensor
+    """(rows, most tokens of a row): number of the packed token, filled up with any."""
+    place_of_token: torch.Tensor
+    """(tokens,): where each token stands in the flattened ``token_of_place``."""
+
+    @staticmethod
+    def of(counts: Sequence[int]) -> "RowLayout":
+        """The layout of rows with that many new tokens each."""
+        most = max(counts)
+        number = torch.arange(most)
+        first = torch.tensor([0, *counts[:-1]]).cumsum(0)[:, None]
+        real = number < torch.tensor(counts)[:, None]
+        places = torch.arange(len(counts) * most).view(len(counts), most)
+        return RowLayout((first + number).where(real, first), places[real])
+
+
 def shared_prefix_attention(
     module: torch.nn.Module,
     query: torch.Tensor,
@@ -114,30 +134,38 @@ def shared_prefix_attention(
     value: torch.Tensor,
     attention_mask: torch.Tensor,
     scaling: float,
+    layout: RowLayout,
+    prefix_pass: PrefixPass | None,
     dropout: float = 0.0,
-    prefix_pass: PrefixPass | None = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, None]:
     """In the form of transformers' attention functions.
 
     Args:
-        query: (rows, query heads, tokens, head size).
+        query: (1, query heads, packed tokens, head size).
         key, value: (rows, key heads, columns, head size), each row's own tokens.
-        attention_mask: (rows, 1, tokens times query heads per key head, columns), added to the scores.
+        attention_mask: (rows, 1, query heads per key head times most tokens, columns), added to the scores.
+
+    Returns:
+        (1, packed tokens, query heads, head size)
     """
-    rows, query_heads, tokens, size = query.shape
+    _, query_heads, _, size = query.shape
+    rows, most = layout.token_of_place.shape
     heads = key.shape[1]
-    packed = query.reshape(rows, heads, query_heads // heads * tokens, size)
+    # (rows, most, query heads, size), and then each key head with all queries that look at it.
+    padded = query[0].transpose(0, 1)[layout.token_of_place]
+    packed = padded.transpose(1, 2).reshape(rows, heads, query_heads // heads * most, size)
     output, weight = _attend(packed, key, value, attention_mask, scaling)
     if prefix_pass is not None:
-        layer: int = module.layer_idx  # type: ignore[assignment]
+        layer: int = module.layer_idx
         shared, shared_weight = _attend_to_prefix(packed, prefix_pass, layer, scaling)
         if prefix_pass.without is not None:
             shared_weight = shared_weight + prefix_pass.without
         together = torch.logaddexp(weight, shared_weight)
         own_share = torch.exp(weight - together)[..., None]
         output = (output * own_share + shared * (1 - own_share)).to(query.dtype)
-    return output.reshape(rows, query_heads, tokens, size).transpose(1, 2), None
+    by_place = output.reshape(rows, query_heads, most, size).transpose(1, 2).flatten(0, 1)
+    return by_place[layout.place_of_token][None], None
 
 
 def _attend_to_prefix(

@@ -1,9 +1,10 @@
 """A key-value cache of many conversations of different lengths, without padding between their tokens.
 
-Each slot holds one conversation; its token ``j`` lies at column ``j``. New tokens are written at each slot's
+Each slot holds one conversation; its token ``j`` is at column ``j``. New tokens are written at each slot's
 own end, so that a query at position ``p`` sees exactly the columns up to ``p``: nothing else needs a mask.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,6 +12,19 @@ from transformers import Cache, PretrainedConfig
 
 _GROWTH = 128
 """Columns added at least, when a conversation outgrows the cache."""
+
+
+@dataclass(frozen=True)
+class CachePass:
+    """What one forward pass writes and sees."""
+
+    slots: slice
+    """The slots that it sees."""
+    visible: int
+    """Their columns that it sees, from the first."""
+    slot_of_token: torch.Tensor
+    """(tokens,): where each new token is written."""
+    column_of_token: torch.Tensor
 
 
 class RowCache(Cache):
@@ -28,37 +42,33 @@ class RowCache(Cache):
         count = config.num_hidden_layers
         self.keys = [torch.zeros(slots, heads, columns, size, dtype=dtype) for _ in range(count)]
         self.values = [torch.zeros(slots, heads, columns, size, dtype=dtype) for _ in range(count)]
-        self._rows = torch.empty(0, dtype=torch.long)
-        self._positions = torch.empty(0, dtype=torch.long)
-        self._visible = 0
+        self._pass: CachePass | None = None
 
     @property
     def columns(self) -> int:
         return self.keys[0].shape[2]
 
-    def aim(self, slots: slice, positions: torch.Tensor, visible: int) -> None:
-        """Say where the next forward pass writes and how many columns it sees.
-
-        Args:
-            slots: the rows of the pass.
-            positions: (rows, new tokens), the column of each new token.
-        """
-        self._slots = slots
-        self._rows = torch.arange(slots.start, slots.stop)[:, None]
-        self._positions = positions
-        self._visible = visible
+    def aim(self, where: CachePass) -> None:
+        """Say where the next forward pass writes and how many columns it sees; there must be room."""
+        self._pass = where
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *args: Any, **kwargs: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Called by each attention layer with the new keys and values: (rows, heads, tokens, size)."""
+        """Called by each attention layer with the new keys and values: (1, heads, tokens, size).
+
+        Returns:
+            Keys and values of the pass's slots: (slots, heads, visible columns, size).
+        """
+        where = self._pass
+        assert where is not None
         keys, values = self.keys[layer_idx], self.values[layer_idx]
-        keys[self._rows, :, self._positions] = key_states.transpose(1, 2)
-        values[self._rows, :, self._positions] = value_states.transpose(1, 2)
-        return keys[self._slots, :, : self._visible], values[self._slots, :, : self._visible]
+        keys[where.slot_of_token, :, where.column_of_token] = key_states[0].transpose(0, 1)
+        values[where.slot_of_token, :, where.column_of_token] = value_states[0].transpose(0, 1)
+        return keys[where.slots, :, : where.visible], values[where.slots, :, : where.visible]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
-        return self._visible
+        return self._pass.visible if self._pass else 0
 
     def reserve(self, columns: int) -> None:
         """Have room for that many columns."""

@@ -157,7 +157,9 @@ def test_a_resumed_run_goes_on_as_if_it_had_not_been_interrupted(
     with pytest.raises(KeyboardInterrupt):
         opd.train_opd(student, teacher, prompts, config, work=work, log=log, seed=0, callbacks=[Interrupt(2)])
     last = work / "checkpoint-2"
-    resumed, _ = opd.train_opd(student, teacher, prompts, config, work=work, log=log, seed=0, resume_from=last)
+    resumed, _ = opd.train_opd(
+        student, teacher, prompts, config, work=work, log=log, seed=0, resume_from=last
+    )
     found = read_step_log(log)
     assert [line["step"] for line in found] == [1, 2, 3]
     assert [line["kl"] for line in found] == pytest.approx([line["kl"] for line in expected], rel=1e-4)

@@ -70,15 +70,18 @@ def as_text(action: Action, state: HarnessState) -> str:
 
 
 def solve(view: ExpertView) -> Plan:
-    """Tool calls first, then the reply skill, then a short reply; corrected for as long as hooks object."""
+    """The fitting skill first, then the tool calls, then a short reply; corrected for as long as hooks object."""
     asked = understand(view.question)
-    intent = asked.intent
+    skill = view.harness.skill_for(asked.intent)
+    if asked.intent != "compare":
+        yield _load(view.harness, skill)
     try:
         reply = yield from _look_up(view, asked)
     except CannotAnswer:
-        intent, reply = ("off_topic" if intent == "off_topic" else "missing_link"), replies.DECLINE
-    skill = view.harness.skill_for(intent)
-    yield _load(view.harness, skill)
+        reply = replies.DECLINE
+    if asked.intent == "compare":
+        # How to compare is a skill of its own, which names this one as its last step.
+        yield _load(view.harness, skill)
     while True:
         turn = yield reply
         if turn.verdict is not None and turn.verdict.check == "reply_skill_loaded":

@@ -158,10 +158,14 @@ def _domain_calls(
 
 
 def _skill_selection(task: Task, loaded: list[str], harness: Harness) -> float:
-    gold = harness.skill_for(task.intent)
+    """1 for exactly the right reply skill. That a link is unknown shows only after its question's skill was loaded,
+    so there the skill of the question is right, and the one for declining is welcome."""
+    gold = harness.skill_for(task.slots.get("asked", task.intent))
     if gold not in loaded:
         return 0.0
     welcome = {s.name for s in harness.skills if s.kind == "strategy" and task.intent in s.intents}
+    if task.intent == "missing_link":
+        welcome.add(harness.skill_for(task.intent))
     return 1.0 if set(loaded) <= {gold} | welcome else 0.5
 
 

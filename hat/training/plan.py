@@ -1,6 +1,7 @@
 """The plan of a training run: which harness state and which trajectories make each pack."""
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,10 +30,7 @@ def plan_packs(
     openings: int,
     seed: int,
 ) -> list[PlannedPack]:
-    """Give each state ``whole`` trajectories and ``openings`` of one session, every trajectory about equally often.
-
-    Packs of one session draw from a shuffled pool; what is left of it goes before it is filled again, so no
-    trajectory comes again before all others of its session.
+    """Give each state ``whole`` trajectories and ``openings`` of one session, chosen by chance among the least used.
 
     Raises:
         BadInput: there are no trajectories, or a session has fewer than a pack needs.
@@ -48,14 +46,13 @@ def plan_packs(
             mend="Raise generate.tasks, or lower augment.tasks_per_state or sft.openings_per_state.",
         )
     rng = random.Random(seed)
-    left: list[list[Trajectory]] = [[] for _ in pools]
+    uses: Counter[str] = Counter()
     packs = []
     for number, state_seed in enumerate(state_seeds):
-        index = number % len(pools)
-        if len(left[index]) < per_pack:
-            again = [one for one in rng.sample(pools[index], len(pools[index])) if one not in left[index]]
-            left[index] = again + left[index]
-        chosen = [left[index].pop() for _ in range(per_pack)]
+        pool = pools[number % len(pools)]
+        chosen = sorted(pool, key=lambda one: (uses[one.id], rng.random()))[:per_pack]
+        uses.update(one.id for one in chosen)
+        rng.shuffle(chosen)
         packs.append(PlannedPack(state_seed, tuple(chosen[:whole]), tuple(chosen[whole:])))
     rng.shuffle(packs)
     return packs

@@ -64,7 +64,7 @@ def test_an_argument_called_like_a_word_does_not_rename_the_word() -> None:
     state = sample_state(HARNESS, seed=1, split="train", config=config)
     assert state.codec.argument("load_skill", "name") != "name"
     described = {tool.name: tool.description for tool in state.presented.tools}
-    assert described["search_products"] == "Find a product's link by its name"
+    assert described["search_products"] == "Find the link of a product by its name"
 
 
 def test_renaming_reaches_prompt_skill_and_hook_message() -> None:

@@ -41,7 +41,7 @@ def test_trajectories_of_a_session_are_used_about_equally_often(trajectories: li
     uses = Counter(one.id for pack in packs for one in (*pack.trajectories, *pack.openings))
     sessions: dict[str, list[int]] = {}
     for one in trajectories:
-        sessions.setdefault(str(one.task.session["host"]), []).append(uses[one.id])
+        sessions.setdefault(str(one.task.session), []).append(uses[one.id])
     assert all(max(counts) - min(counts) <= 1 for counts in sessions.values())
     assert sum(uses.values()) == 64 * 5
 

@@ -1,16 +1,18 @@
 """Settings of Harness-State Augmentation: which families, how often, and how many states."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from hat.harness.model import Layout
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 FAMILIES = ("S1", "S3", "S4", "T1", "T2", "T4", "P1", "P3", "K1")
 """The families that exist, in the order in which they are applied: names last, so that order never matters."""
 
-TEST_ONLY_LAYOUTS = ("xml",)
-TRAINING_LAYOUTS = ("markdown", "plain", "json")
+TEST_ONLY_LAYOUTS: tuple[Layout, ...] = ("xml",)
+TRAINING_LAYOUTS: tuple[Layout, ...] = ("markdown", "plain", "json")
 
 
 class AugmentConfig(BaseModel):
@@ -30,7 +32,7 @@ class AugmentConfig(BaseModel):
     """Chance of each family to be part of an augmented state; at least one always is."""
     opaque_share: Probability = 0.2
     """Share of renamings whose names say nothing."""
-    layouts: tuple[Literal["markdown", "plain", "json", "xml"], ...] = TRAINING_LAYOUTS
+    layouts: tuple[Layout, ...] = TRAINING_LAYOUTS
     """Layouts that P3 may choose. `xml` is kept unseen: it is refused outside of the test split."""
 
     @field_validator("families")

@@ -9,7 +9,7 @@ from hat.augment.config import AugmentConfig
 from hat.augment.sampler import sample_state
 from hat.augment.state import HarnessState
 from hat.augment.verify import GateFailure, Gold, verify_state
-from hat.domains.base import Domain
+from hat.domains.base import Domain, Split
 from hat.errors import BadInput
 from hat.harness.model import Harness
 
@@ -52,7 +52,7 @@ def sample_states(
     return [sample_state(harness, seed=start + i, split=split, config=config) for i in range(count)]
 
 
-def expert_gold(harness: Harness, domain: Domain, split: str, count: int = GOLD_TASKS) -> Gold:
+def expert_gold(harness: Harness, domain: Domain, split: Split, count: int = GOLD_TASKS) -> Gold:
     """Trajectories of the domain's expert under the unchanged harness, all of them right.
 
     Raises:

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from hat.errors import BadInput
 from hat.files import canonical_json, sha256_text
@@ -36,7 +36,8 @@ class Tool:
 
     @property
     def input_schema(self) -> dict[str, Any]:
-        return json.loads(self.input_schema_json)
+        schema: dict[str, Any] = json.loads(self.input_schema_json)
+        return schema
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,9 @@ class Limits:
     max_tool_calls: int
     max_reply_characters: int
     max_retries: int
+
+
+_Named = TypeVar("_Named", Tool, Skill)
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ class Harness:
         raise BadInput(f"no reply skill answers intent {intent!r}", where=f"{self.name}@{self.version}")
 
 
-def _named(values: tuple[Any, ...], name: str, what: str) -> Any:
+def _named(values: tuple[_Named, ...], name: str, what: str) -> _Named:
     for value in values:
         if value.name == name:
             return value

@@ -1,7 +1,7 @@
 """`hat augment`: sample harness states, prove the gates on each, and prove a folder of them again."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -11,6 +11,7 @@ from pipelines.cli.output import JsonFlag, err, out, print_json
 if TYPE_CHECKING:
     from hat.augment.config import AugmentConfig
     from hat.augment.state import HarnessState
+    from hat.domains.base import Split
     from hat.harness.model import Harness
 
 VERIFY = "verify"
@@ -33,7 +34,9 @@ def augment(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed: the same one gives the same states.")] = 0,
     count: Annotated[int, typer.Option(min=1, help="How many states.")] = 20,
-    split: Annotated[str, typer.Option(help="Vocabulary and banks of train, dev or test.")] = "train",
+    split: Annotated[
+        Literal["train", "dev", "test"], typer.Option(help="Whose vocabulary and banks.")
+    ] = "train",
     family: Annotated[
         list[str] | None, typer.Option(help="A family, e.g. T1; again for more. Default: all.")
     ] = None,
@@ -49,8 +52,6 @@ def augment(
             raise BadInput("verify needs the folder", mend="Write `hat augment verify DIR`.")
         report = _verify(folder, registry_folder(registry))
     else:
-        if split not in ("train", "dev", "test"):
-            raise BadInput(f"no split named {split!r}", where="--split", mend="It is train, dev or test.")
         if out_folder is None:
             raise BadInput("nowhere to write the states", mend="Give a folder with --out DIR.")
         report = _augment(target, seed, count, split, tuple(family or ()), out_folder, registry)
@@ -66,7 +67,7 @@ def _augment(
     target: str,
     seed: int,
     count: int,
-    split: str,
+    split: "Split",
     families: tuple[str, ...],
     folder: Path,
     registry: Path | None,
@@ -99,11 +100,11 @@ def _verify(folder: Path, registry: Path) -> dict[str, Any]:
     document = read_states_document(folder)
     harness = Registry(registry).load(document["harness"], document["version"])
     config, states = resample(document, harness, folder)
-    return _prove(states, harness, config, states[0].split if states else "train")
+    return _prove(states, harness, config, cast("Split", states[0].split if states else "train"))
 
 
 def _prove(
-    states: "list[HarnessState]", harness: "Harness", config: "AugmentConfig", split: str
+    states: "list[HarnessState]", harness: "Harness", config: "AugmentConfig", split: "Split"
 ) -> dict[str, Any]:
     from rich.progress import track
 

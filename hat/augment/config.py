@@ -20,11 +20,11 @@ class AugmentConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    states: Annotated[int, Field(ge=1)] = 120
+    states: Annotated[int, Field(ge=1)] = 84
     """States planned and verified for training; each is used for `tasks_per_state` tasks."""
-    tasks_per_state: Annotated[int, Field(ge=1)] = 8
-    """Tasks that share one state, and so one prompt prefix."""
-    original_share: Probability = 0.25
+    tasks_per_state: Annotated[int, Field(ge=1)] = 3
+    """Tasks learnt whole under one state, behind one prompt prefix."""
+    original_share: Probability = 0.3
     """Share of states that are the unchanged harness."""
     families: tuple[str, ...] = FAMILIES
     """Families that may be used; leave some out for an ablation."""

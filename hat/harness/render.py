@@ -25,7 +25,8 @@ def render_system_prompt(harness: Harness, session: Mapping[str, str | int]) -> 
     for block in harness.blocks:
         items = block.document.items
         if block.kind == "skills":
-            listed = tuple(f"`{skill.name}`: {skill.description}" for skill in harness.skills)
+            # The name stands after what it is for: a causal model that found the fitting description then reads on.
+            listed = tuple(f"{skill.description}: `{skill.name}`" for skill in harness.skills)
             items = items + listed
         filled = tuple(
             _fill(item, session, f"{harness.name}@{harness.version} block {block.id}") for item in items

@@ -15,13 +15,13 @@ class SFTConfig(BaseModel):
 
     control: Literal["hsa", "fixed"] = "hsa"
     """`hsa` trains on sampled harness states; `fixed` sees the same trajectories under the unchanged harness only."""
-    learning_rate: LearningRate = 2e-4
+    learning_rate: LearningRate = 1.5e-4
     """Peak learning rate of AdamW."""
     warmup_share: Annotated[float, Field(ge=0, lt=1)] = 0.06
     """Share of steps in which the learning rate rises."""
-    final_learning_rate_share: Annotated[float, Field(ge=0, le=1)] = 0.05
+    final_learning_rate_share: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Where the cosine ends, as a share of the peak."""
-    openings_per_state: Annotated[int, Field(ge=0)] = 12
+    openings_per_state: Annotated[int, Field(ge=0)] = 14
     """Trajectories of which only the first turn is learnt from, beside the `augment.tasks_per_state` whole ones."""
     packs_per_step: Positive = 1
     """Packs, and so harness states, whose gradients make one optimiser step."""
@@ -29,7 +29,7 @@ class SFTConfig(BaseModel):
     """Loss weight of a token of a tool-call turn."""
     reply_weight: Annotated[float, Field(ge=0)] = 1.0
     """Loss weight of a token of a reply."""
-    checkpoint_steps: Positive = 20
+    checkpoint_steps: Positive = 28
     """Optimiser steps between checkpoints: what a killed run can lose."""
 
 

@@ -40,6 +40,8 @@ def compose_record(store: Store, begun: RunRecord, error: RunError | None = None
     screened = entries.get("screen")
     if judged is None and screened is not None and screened.value != "train":
         judged = read_output(store, screened, "verdict_out")
+    promotion = read_output(store, entries.get("promote"), "promotion_out")
+    refused = promotion is not None and promotion.get("promoted") is False
     trained = "sft" in entries and entries["sft"].status != "failed"
     return begun.model_copy(
         update={
@@ -47,7 +49,8 @@ def compose_record(store: Store, begun: RunRecord, error: RunError | None = None
             "status": "failed" if error else "succeeded",
             "verdict": judged["verdict"] if judged else None,
             "trained": trained,
-            "promoted": _promoted(store, entries.get("promote")),
+            "promoted": promotion is not None and not refused,
+            "not_promoted": promotion["reason"] if refused else "",
             "steps": _steps(entries, error),
             "models": ModelDigests(
                 base=_digest(subject.get("base")),
@@ -81,11 +84,6 @@ def _candidate(store: Store, entries: dict[str, StepEntry]) -> Any:
         if (model := read_output(store, entries.get(step), "model_out")) is not None:
             return model
     return None
-
-
-def _promoted(store: Store, entry: StepEntry | None) -> bool:
-    document = read_output(store, entry, "promotion_out")
-    return bool(document) and bool(document.get("promoted", True))
 
 
 def _digest(model: Any) -> str | None:

@@ -42,4 +42,6 @@ def promote_run(run: str) -> dict[str, Any]:
         promotion = Path(folder) / "promotion"
         promote(**{name: str(path) for name, path in paths.items()}, promotion_out=str(promotion))
         entry: dict[str, Any] = read_json(promotion)
-        return entry
+    if entry.get("promoted") is False:
+        raise BadInput(entry["reason"], where=run, mend="Going back is what `hat rollback` is for.")
+    return entry

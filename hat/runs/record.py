@@ -86,6 +86,8 @@ class RunRecord(BaseModel):
     """Whether this run's verdict is about a model trained for it."""
     promoted: bool = False
     """Whether the pair is in production because of this run."""
+    not_promoted: str = ""
+    """Why a pair that passed did not go into production."""
     started: str
     """UTC time of the first attempt, ISO 8601."""
     finished: str | None = None

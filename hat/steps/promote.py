@@ -8,6 +8,7 @@ from typing import Any
 from hat.errors import BadInput
 from hat.files import canonical_json, read_json, sha256_text, write_json_atomic
 from hat.promotion.ledger import Proposal, promote
+from hat.promotion.semver import precedence
 from hat.runs.places import open_run_store, run_id
 from hat.steps.subject import Subject
 
@@ -23,6 +24,9 @@ def run(
     when: str = "",
 ) -> int:
     """Append the pair to the ledger of its environment and return the entry's sequence number.
+
+    A run of an older version than the one in production proves its pair and promotes nothing: it returns 0 and
+    writes ``{"promoted": false, "reason": ...}``.
 
     Args:
         config: `config.json`; the step reads nothing of it.
@@ -42,6 +46,9 @@ def run(
     model = read_json(Path(model_in))
     judged = read_json(Path(verdict))
     _check_verdict(judged, about, model, where=verdict)
+    if (reason := _older_than_production(about)) is not None:
+        write_json_atomic(Path(promotion_out), {"schema_version": 1, "promoted": False, "reason": reason})
+        return 0
     proposal = Proposal(
         environment=about.environment,
         harness=about.harness,
@@ -57,6 +64,14 @@ def run(
     entry = promote(open_run_store(), proposal, expected_head=about.ledger_head)
     write_json_atomic(Path(promotion_out), entry.to_json())
     return entry.sequence
+
+
+def _older_than_production(about: Subject) -> str | None:
+    """Why the pair cannot go into production although it passed: known since the run began, so no failure."""
+    current = about.production_version
+    if current is None or precedence(about.version) >= precedence(current):
+        return None
+    return f"version {current} is in production; {about.version} is older and does not replace it"
 
 
 def _check_verdict(judged: Any, about: Subject, model: Any, *, where: str) -> None:

@@ -19,6 +19,8 @@ def print_record(record: RunRecord, console: Console) -> None:
         lines.append(f"{record.verdict}: {record.harness}@{record.version} with {how}")
         if record.promoted:
             lines.append("promoted: the pair is in production")
+        if record.not_promoted:
+            lines.append(f"not promoted: {record.not_promoted}")
     if record.report:
         lines.append(f"report: {record.report}")
     for line in lines:

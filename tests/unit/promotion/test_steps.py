@@ -124,6 +124,18 @@ def test_only_pass_promotes(make_run):
     assert ledger.production(open_run_store(), "example", "live-shop") is None
 
 
+def test_a_pass_of_a_version_older_than_production_promotes_nothing_and_says_why(make_run):
+    run = make_run("no-production")
+    run.decide()
+    path = run.folder / "subject.json"
+    Subject.read(path).model_copy(update={"production_version": "99.0.0"}).write(path)
+    assert run.promote() == 0
+    written = json.loads((run.folder / "promotion.json").read_text())
+    assert written["promoted"] is False
+    assert "99.0.0 is in production" in written["reason"]
+    assert ledger.history(open_run_store(), "example", "live-shop") == []
+
+
 def test_a_verdict_about_another_model_does_not_promote(make_run):
     run = make_run("no-production")
     run.decide()

@@ -72,6 +72,13 @@ def test_a_failed_screen_does_not_speak_for_the_model_that_is_trained_after_it(s
     assert compose_record(store, BEGUN).verdict is None
 
 
+def test_a_pair_that_passed_and_may_not_replace_a_newer_one_is_a_success_that_says_why(store: Store) -> None:
+    leave(store, "decide", value="PASS", verdict_out={"verdict": "PASS"})
+    leave(store, "promote", promotion_out={"promoted": False, "reason": "a newer one is there"})
+    record = compose_record(store, BEGUN)
+    assert (record.exit_status, record.promoted, record.not_promoted) == (0, False, "a newer one is there")
+
+
 def test_a_failed_step_gives_the_run_its_reason_and_exit_status(store: Store) -> None:
     leave(store, "resolve", subject_out={"base": {"digest": "bb"}})
     leave(store, "screen", status="failed")

@@ -21,7 +21,7 @@ class SFTConfig(BaseModel):
     """Share of steps in which the learning rate rises."""
     final_learning_rate_share: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Where the cosine ends, as a share of the peak."""
-    openings_per_state: Annotated[int, Field(ge=0)] = 14
+    openings_per_state: Annotated[int, Field(ge=0)] = 8
     """Trajectories of which only the first turn is learnt from, beside the `augment.tasks_per_state` whole ones."""
     packs_per_step: Positive = 1
     """Packs, and so harness states, whose gradients make one optimiser step."""
@@ -29,7 +29,7 @@ class SFTConfig(BaseModel):
     """Loss weight of a token of a tool-call turn."""
     reply_weight: Annotated[float, Field(ge=0)] = 1.0
     """Loss weight of a token of a reply."""
-    checkpoint_steps: Positive = 28
+    checkpoint_steps: Positive = 32
     """Optimiser steps between checkpoints: what a killed run can lose."""
 
 

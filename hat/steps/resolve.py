@@ -18,8 +18,8 @@ from hat.steps.subject import Subject
 from hat.storage import Store
 
 MODES = ("auto", "train", "screen")
-FREE_BYTES = 2 << 30
-"""Disk that a run may need at once: a checkpoint, a model and its export, with some to spare."""
+FREE_BYTES = 6 << 30
+"""Disk that a first run needs at its peak: the base twice, three trained models, an export, two checkpoints."""
 
 
 def run(

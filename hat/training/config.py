@@ -89,7 +89,7 @@ class RLConfig(BaseModel):
     """Intents of the domain that tasks are drawn from; empty: all."""
     temperature: Annotated[float, Field(gt=0, le=2)] = 1.0
     """Sampling temperature; the policy that is improved is the one at this temperature."""
-    max_new_tokens: Positive = 64
+    max_new_tokens: Positive = 96
     """Length at which one turn of a rollout is cut."""
     learning_rate: LearningRate = 2e-6
     """Constant learning rate of AdamW."""

@@ -7,14 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hat.augment.plan import first_seed
-from hat.errors import BadInput
 from hat.home import hat_home
 from hat.models import ModelRef, ModelStore
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
 from hat.steps.journal import current_key
 from hat.steps.subject import Subject
-from hat.trajectories.record import Trajectory
 from hat.trajectories.storage import read_trajectories
 from hat.trajectories.validate_rows import TRAJECTORIES_FILE
 
@@ -32,6 +30,7 @@ def run(*, config: str, subject: str, trajectories_dir: str, model_out: str, met
     from hat.steps.training import publish
     from hat.training.checkpoints import CheckpointsInStore, delete_checkpoints, fetch_last_checkpoint
     from hat.training.plan import plan_packs
+    from hat.training.preflight import check_harness
     from hat.training.sft import train_sft
 
     settings = RunConfig.read(config)
@@ -39,7 +38,7 @@ def run(*, config: str, subject: str, trajectories_dir: str, model_out: str, met
     store = open_run_store()
     harness = about.load_harness(store)
     trajectories = read_trajectories(Path(trajectories_dir) / TRAJECTORIES_FILE)
-    _refuse_other_harness(trajectories, harness.digest)
+    check_harness(trajectories, harness.digest)
     start = first_seed(settings.seed)
     seeds = [None if settings.sft.control == "fixed" else start + i for i in range(settings.augment.states)]
     packs = plan_packs(
@@ -82,12 +81,3 @@ def _work_folder(key: str | None) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _refuse_other_harness(trajectories: list[Trajectory], digest: str) -> None:
-    other = next((one for one in trajectories if one.base_digest != digest), None)
-    if other is not None:
-        raise BadInput(
-            f"trajectory {other.id} belongs to harness digest {other.base_digest[:12]}, not {digest[:12]}",
-            mend="Generate trajectories under this harness version.",
-        )

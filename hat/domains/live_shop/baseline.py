@@ -72,7 +72,7 @@ def _script(question: str, system: str) -> Script:
         (found,) = yield _call("search_products", query=name.group(0))
         link = int(_number(found, "link_id") or 0)
         (result,) = yield _product(link)
-        skill, reply = "item-qa", f"Link {link} costs {_number(result, 'price')} yuan."
+        skill, reply = "name-search", f"Link {link} costs {_number(result, 'price')} yuan."
     yield _call("load_skill", name=skill)
     while True:
         yield reply
@@ -83,11 +83,10 @@ def _about_link(asked: str, question: str, link: int) -> Generator[str, list[str
     declined = ("polite-decline", "Sorry, I cannot answer that here.")
     if re.search(r"return|refund|back", asked):
         (result,) = yield _product(link)
-        days = _RETURN_DAYS.get(_text(result, "category"))
-        refused = days is None or '"final_sale": true' in result
+        days = _RETURN_DAYS.get(_text(result, "return_class"))
         reply = (
             f"Link {link} cannot be returned."
-            if refused
+            if days is None
             else f"Link {link} can be returned within {days} days."
         )
         return declined if "error" in result else ("after-sales", reply)

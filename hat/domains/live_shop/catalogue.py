@@ -12,6 +12,7 @@ from hat.domains.live_shop.splits import divide
 
 CATALOGUE_SEED = 7
 PRODUCTS = 300
+FINAL_SALE = "final sale"
 FIRST_MISSING_LINK, LAST_MISSING_LINK = 301, 999
 
 
@@ -42,6 +43,11 @@ class Product:
     def subject(self) -> str:
         """How facts name this product: "link 12"."""
         return f"link {self.link_id}"
+
+    @property
+    def return_class(self) -> str:
+        """What the shop's return rule goes by: the category, or "final sale"."""
+        return FINAL_SALE if self.final_sale else self.category
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,10 @@ def _look_up(view: ExpertView, asked: Understood) -> Generator[Action, Turn, str
         return replies.detail(link, asked.attribute, product)
     if asked.intent == "returns":
         rules = read_return_rules(harness.skill(harness.skill_for("returns")).body.items)
-        return replies.returns(link, days_to_return(rules, product))
+        try:
+            return replies.returns(link, days_to_return(rules, product))
+        except KeyError as error:
+            raise CannotAnswer from error
     return replies.price(link, product)
 
 

@@ -117,7 +117,7 @@ def shipping_facts(catalogue: Catalogue, product: Product, region: str) -> tuple
 
 def return_fact(product: Product) -> Fact:
     """The business rule of returns: final sale and food never, else by category."""
-    days = None if product.final_sale else RETURN_DAYS.get(product.category)
+    days = RETURN_DAYS.get(product.return_class)
     if days is None:
         return Fact("no_returns", "", product.subject)
     return Fact("return_days", str(days), product.subject)

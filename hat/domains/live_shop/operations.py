@@ -57,8 +57,7 @@ def product_info(product: Product) -> dict[str, Any]:
         "material": product.material,
         "color": product.color,
         "size": product.size,
-        "category": product.category,
-        "final_sale": product.final_sale,
+        "return_class": product.return_class,
     }
 
 

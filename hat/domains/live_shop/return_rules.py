@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hat.domains.live_shop.catalogue import FINAL_SALE
 from hat.domains.live_shop.vocabulary import CATEGORIES
 
-FINAL_SALE = "final sale"
 _SUBJECT = re.compile(rf"\b({'|'.join(CATEGORIES)}|cosmetics|clothes|final[ -]sale)\b", re.I)
 _SAME = {"clothes": "clothing", "cosmetics": "beauty", "final-sale": FINAL_SALE}
 _DAYS = re.compile(r"([0-9]+)[\s-]*days?", re.I)
@@ -16,7 +16,7 @@ _NEVER = re.compile(r"\bno returns?\b|\bnot\b|\bcannot\b|\bcan't\b|\bnever\b|\bn
 
 
 def read_return_rules(items: Sequence[str]) -> dict[str, int | None]:
-    """Days to return by category and by "final sale"; None where nothing can be returned.
+    """Days to return by return class; None where nothing can be returned.
 
     A statement is cut at full stops and semicolons; each names its subjects and either days or a refusal.
     """
@@ -38,8 +38,6 @@ def days_to_return(rules: Mapping[str, int | None], product: Mapping[str, Any]) 
     """Days for a product as `product_info` gives it, or None where it cannot be returned.
 
     Raises:
-        KeyError: the rules do not speak of the product's category.
+        KeyError: the rules do not speak of the product's return class.
     """
-    if product["final_sale"] and FINAL_SALE in rules:
-        return rules[FINAL_SALE]
-    return rules[product["category"]]
+    return rules[product["return_class"]]

@@ -16,6 +16,7 @@ from hat.augment.state import HarnessState
 from hat.domains.base import Fact, Task, ToolOutcome, get_domain
 from hat.domains.live_shop.expert import ExpertView, as_text, play_plan, solve
 from hat.domains.live_shop.phrasings import banks
+from hat.domains.live_shop.replies import DECLINE
 from hat.domains.live_shop.return_rules import days_to_return, read_return_rules
 from hat.domains.live_shop.understanding import understand
 from hat.domains.live_shop.vocabulary import SPLITS
@@ -189,14 +190,15 @@ def test_the_expert_follows_the_return_rule_of_the_harness_and_not_its_memory() 
     replies = set()
     for task in SHOP.sample_tasks("train", 60, 15, intents=["returns"]):
         (episode,) = play(SHOP.expert(), [task], HarnessState.original(changed))
-        category = SHOP.catalogue.products[task.slots["link"]].category
+        return_class = SHOP.catalogue.products[task.slots["link"]].return_class
         said = episode.reply.removeprefix(f"Link {task.slots['link']} ")
-        replies.add((category, said))
+        replies.add((return_class, said))
     assert replies == {
         ("clothing", "can be returned within 21 days."),
         ("food", "can be returned within 2 days."),
         ("beauty", "cannot be returned."),
         ("home", "cannot be returned."),
+        ("final sale", DECLINE),
     }
 
 
@@ -213,8 +215,8 @@ def test_the_expert_follows_the_return_rule_of_the_harness_and_not_its_memory() 
 def test_return_rules_are_read_from_differently_worded_skills(items: tuple[str, ...]) -> None:
     rules = read_return_rules(items)
     assert rules == {"clothing": 7, "beauty": 14, "home": 30, "food": None, "final sale": None}
-    assert days_to_return(rules, {"final_sale": True, "category": "home"}) is None
-    assert days_to_return(rules, {"final_sale": False, "category": "home"}) == 30
+    assert days_to_return(rules, {"return_class": "final sale"}) is None
+    assert days_to_return(rules, {"return_class": "home"}) == 30
 
 
 def test_every_phrasing_of_every_split_is_understood() -> None:

@@ -158,7 +158,7 @@ def test_the_shipped_versions_differ_in_the_edits_that_were_made():
     assert {
         ("skill", "reworded", "shipping-info, description"),
         ("block", "reordered", "blocks"),
-        ("rule", "reworded", "skill after-sales, item 2"),
+        ("rule", "reworded", "skill after-sales, item 3"),
         ("hook", "reworded", "reply_length, message"),
     } <= others
     assert not {part for part, _, _ in others} & {"limit", "layout", "binding", "argument", "domain"}

@@ -7,12 +7,10 @@ from importlib.resources import files
 
 import yaml
 
-from hat.domains.live_shop.splits import divide
+from hat.domains.live_shop.splits import divide_by_share
 
-HELD_OUT = 6
-"""Phrasings a bank gives to dev, and as many to test."""
-HELD_OUT_SMALL = 3
-"""The same for banks that share an intent (detail_*) and for openers."""
+HELD_OUT_SHARE = 0.2
+"""Share of a bank's phrasings that goes to dev, and as much to test."""
 
 
 @lru_cache(maxsize=1)
@@ -25,6 +23,5 @@ def banks() -> dict[str, dict[str, list[str]]]:
     divided = {}
     for name, lines in yaml.safe_load(text).items():
         phrasings = [line.strip() for line in lines.splitlines() if line.strip()]
-        held_out = HELD_OUT_SMALL if name.startswith("detail_") or name == "openers" else HELD_OUT
-        divided[name] = divide(phrasings, salt=f"phrasings:{name}", dev=held_out, test=held_out)
+        divided[name] = divide_by_share(phrasings, salt=f"phrasings:{name}", held_out=HELD_OUT_SHARE)
     return divided

@@ -26,5 +26,17 @@ def divide(items: Sequence[Item], *, salt: str, dev: int, test: int) -> dict[str
     return parts
 
 
+def divide_by_share(items: Sequence[Item], *, salt: str, held_out: float) -> dict[str, list[Item]]:
+    """Divide items by their hash alone: about `held_out` of them to dev, as many to test, the others to train.
+
+    An item's split never depends on the other items, so a list can grow without moving what was held out.
+    """
+    parts: dict[str, list[Item]] = {"train": [], "dev": [], "test": []}
+    for item in items:
+        place = int(_hash(f"{SPLIT_SEED}:{salt}:{item}"), 16) / 2**256
+        parts["test" if place < held_out else "dev" if place < 2 * held_out else "train"].append(item)
+    return parts
+
+
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()

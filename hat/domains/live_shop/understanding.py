@@ -23,23 +23,46 @@ def _words(*patterns: str) -> re.Pattern[str]:
 
 
 _OF_LINK: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("returns", _words(r"\breturn", r"refund", r"\bback\b", r"exchang", r"regret")),
+    (
+        "returns",
+        _words(
+            r"\breturn", r"refund", r"\bback\b", r"exchang", r"regret", r"\bswap", "change my mind",
+            "cooling off",
+        ),
+    ),
     (
         "shipping",
         _words(r"\bship", "deliver", "postage", "freight", r"\barriv", "courier", r"\breach", r"\bsend\b"),
     ),
     (
         "coupon",
-        _words("coupon", "voucher", "discount", "promo", r"\b(?:codes?|deals?|offers?|off|cheaper)\b"),
+        _words(
+            r"\bc(?:ou|u|o)pon", "voucher", "discount", "promo", "markdown", "rebate", "bargain", "lower price",
+            r"\breduc", r"\b(?:codes?|deals?|offers?|off|cheaper)\b",
+        ),
     ),
-    ("material", _words("material", "fabric", r"\bmade\b", r"\bmake\b.*\bfrom\b", r"\bingredient")),
-    ("color", _words(r"\bcolou?rs?\b")),
-    ("size", _words(r"\bsizes?\b", "how (?:big|large|tall|wide|long is|heavy)", r"\bdimension")),
+    (
+        "material",
+        _words(
+            "material", "fabric", r"\bmade\b", r"\bmake\b.*\bfrom\b", r"\bingredient", r"\bmaking\b",
+            "used to make", "compos", "consist", "manufactur", r"\bproduced?\b",
+        ),
+    ),
+    ("color", _words(r"\bcolou?rs?\b", r"\b(?:shade|hue|tint)s?\b")),
+    (
+        "size",
+        _words(
+            r"\bsizes?\b", "how (?:big|large|huge|small|tall|wide|long is|heavy)", r"\bdimension",
+            r"\bmeasure", r"\b(?:big|large) (?:one )?or (?:a )?small\b",
+        ),
+    ),
     (
         "stock",
         _words(
-            "stock", r"\bleft\b", "availab", "sold out", "sell out", "remain", r"\bstill\b", r"\bgone\b",
-            r"\bhow many\b(?! yuan)", r"\bany more\b",
+            "stock", r"\bstok\b", "inventory", "warehouse", r"\bleft\b", "availab", "sold out", "sell out",
+            r"\b(?:ran|run|running) (?:out|low)\b", "remain", r"\bstill\b", r"\bgone\b", r"\bany more\b",
+            r"\bhow many\b(?! (?:yuan|rmb|kuai))", r"\bthat many\b", r"\bplenty\b", r"\bthere enough\b",
+            r"\blast few\b", r"\btoo late\b", r"\bto spare\b", r"\bon hand\b",
         ),
     ),
 )  # fmt: skip
@@ -48,43 +71,64 @@ _OF_LINK: tuple[tuple[str, re.Pattern[str]], ...] = (
 _DETAILS = ("material", "color", "size")
 _STREAM = r"\b(?:live|stream\w*|show|broadcast|room|session)\b"
 _SHOWING = _words(
-    r"\bthis(?: one| cost| thing| item|$)",
+    r"\b(?:this|dis)(?: one| cost| thing| item|\W*$|[?!,])",
+    r"\b(?:buy|get|want|love|like) this\b",
     r"\bshow(?:ing|n)\b",
-    r"on (?:the |your )?screen",
-    r"\bholding\b",
+    r"on (?:the |your )?(?:screen|camera|air|display|table)\b",
+    r"\b(?:holding|presenting|demonstrating|unboxing)\b",
+    r"being presented",
     r"in (?:your|ur) hands?",
     r"\bcurrent\b",
-    "product on air",
-    "presenting, ",
-    "in front of you",
+    "in front of (?:you|the camera)",
+    "in the picture",
+    r"\b(?:up|about) (?:right )?now\b",
     "one you have there",
     "that thing",
     r"\bthat one\b",
     r"how much is (?:it|that|this)\b",
 )
-_PRICE = _words("how much", r"\bprice", r"\bcosts?\b", "going for", r"\byuan\b", r"\bpay\b", r"\bexpensive\b")
+_PRICE = _words(
+    r"\bho?w much", r"\bpric", r"\bcosts?\b", "going for", "sells? for", r"\bcharg", r"\byuan\b", r"\bpay\b",
+    r"\bexpensive\b",
+)  # fmt: skip
 _HOST = _words(
-    r"\bwho\b(?:'s|s| is| are| am| r| runs?)?\b.*"
-    r"\b(?:you|u|host\w*|present\w*|stream\w*|on air|watching|talking|live|speaking|channel)\b",
+    r"\bwho(?:'s|s| is| are| am| r| runs?| do i)?\b.*\b(?:host\w*|present\w*|stream\w*|on air|live|channel"
+    r"|camera|mic|watching|listening|talking|speaking|selling)\b",
+    r"\bwho (?:are|r|is|might) (?:you|u)\b(?! \w+ing\b)",
+    r"\b(?:you|u) (?:are|r) who\b",
     r"\bwho is (?:it|she|he|this|that|who)\b",
     r"\bis who\b",
+    rf"\bwhose {_STREAM}",
     r"\b(?:your|ur) name\b",
-    r"host(?:'s)? name",
-    "name of the host",
-    r"\bcall you\b",
-    "which host",
+    r"host(?:'?s)? name",
+    r"\bname\b.*\b(?:host|streamer|presenter|presenting)\b",
+    r"\b(?:tag|thank|know)\b.*\bhost\b.*\bname\b",
+    r"\b(?:call|address) (?:you|u|the host)\b",
+    r"\b(?:you|u) called\b",
+    r"\bname do (?:you|u) go by\b",
+    r"\bintroduce (?:yo)?urself\b",
+    r"\bwhich (?:host|presenter)\b",
     r"\bpresenter\b",
     "new host",
 )
+_ENDING = (
+    r"\b(?:end|ends|ending|over|finish\w*|clos\w+|shut\w*|offline|off|done|stop\w*|leav\w+|wrap up|pack up)\b"
+)
 _ENDS = _words(
-    rf"(?:{_STREAM}|\b(?:you|u)\b).*"
-    r"\b(?:end|ends|ending|over|finish\w*|clos\w+|offline|done|sign off|wrap up|stop\w*)\b",
-    rf"\b(?:end|ends|ending|over|finish\w*|clos\w+|off|stop)\b.*{_STREAM}",
+    rf"{_STREAM}.*{_ENDING}",
+    rf"{_ENDING}.*{_STREAM}",
+    r"\b(?:when|what time|what hour)\b.*\b(?:are|r|is|do|does|will|before)"
+    rf" (?:you|u|it|this|the host|the selling)\b.*{_ENDING}",
     rf"\b(?:until|till|til)\b.*(?:{_STREAM}|\b(?:on|you|watch)\b)",
-    rf"how (?:long|late)\b.*(?:{_STREAM}|\b(?:on|here)\b)",
+    rf"{_STREAM}.*\b(?:until|till|til|midnight)\b",
+    rf"how (?:long|late|many (?:more )?hours|much time)\b.*(?:{_STREAM}|\b(?:you|u|host)\b.*\b(?:on|here)\b)",
+    rf"\blast minute\b.*{_STREAM}",
+    r"\b(?:end|ending|finish|finishing|closing) time\b",
+    r"\b(?:sign|log|logging|signing) off\b",
     "wrap up",
-    "sign off",
     "go offline",
+    "say (?:good)?bye",
+    "call it a night",
     "much longer",
 )
 

@@ -12,7 +12,7 @@ from hat.domains.live_shop.catalogue import build_catalogue
 from hat.domains.live_shop.gold import INTENTS
 from hat.domains.live_shop.phrasings import banks
 from hat.domains.live_shop.sessions import sample_session, split_sessions
-from hat.domains.live_shop.splits import divide
+from hat.domains.live_shop.splits import divide, divide_by_share
 
 
 def test_the_same_seed_gives_the_same_catalogue_and_another_seed_another() -> None:
@@ -118,3 +118,14 @@ def test_finding_by_name_ignores_case_and_needs_one_answer() -> None:
     assert catalogue.find("hoodie") is None
     assert catalogue.find("") is None
     assert catalogue.find("flying carpet") is None
+
+
+def test_dividing_by_share_never_moves_an_item_when_the_list_grows() -> None:
+    items = [f"phrase {number}" for number in range(400)]
+    parts = divide_by_share(items, salt="s", held_out=0.2)
+    grown = divide_by_share([*items, *(f"later {number}" for number in range(400))], salt="s", held_out=0.2)
+    for split in words.SPLITS:
+        assert set(parts[split]) <= set(grown[split])
+    assert sorted(items) == sorted(item for split in words.SPLITS for item in parts[split])
+    assert 50 <= len(parts["dev"]) <= 110
+    assert 50 <= len(parts["test"]) <= 110

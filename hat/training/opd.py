@@ -23,11 +23,12 @@ from trl import DistillationConfig, DistillationTrainer
 
 from hat.models.generation import Sample, Sampling, converse
 from hat.models.tokens import Prompt
+from hat.training.arguments import common_arguments
 from hat.training.config import OPDConfig
 from hat.training.decode_copy import DecodeCopy
 from hat.training.metrics import StepLog
 from hat.training.preflight import check_same_vocabulary, check_size
-from hat.training.safety import REQUIRED_ARGUMENTS, StopOnBrokenNumbers
+from hat.training.safety import StopOnBrokenNumbers
 
 
 class GeneralDistillation(DistillationTrainer):
@@ -141,7 +142,6 @@ def train_opd(
 
 def _arguments(config: OPDConfig, work: Path, seed: int) -> DistillationConfig:
     return DistillationConfig(
-        output_dir=str(work),
         max_steps=config.steps,
         per_device_train_batch_size=config.samples_per_step,
         max_completion_length=config.max_new_tokens,
@@ -150,18 +150,5 @@ def _arguments(config: OPDConfig, work: Path, seed: int) -> DistillationConfig:
         shuffle_dataset=False,  # the prompts come in a random order already
         learning_rate=config.learning_rate,
         lr_scheduler_type="constant",
-        weight_decay=0.0,
-        max_grad_norm=1.0,
-        bf16=True,
-        use_cpu=not torch.cuda.is_available(),
-        gradient_checkpointing=False,
-        dataloader_pin_memory=False,
-        save_strategy="steps" if config.checkpoint_steps else "no",
-        save_steps=config.checkpoint_steps or 1,
-        save_total_limit=2,
-        report_to=[],
-        disable_tqdm=True,
-        seed=seed,
-        data_seed=seed,
-        **REQUIRED_ARGUMENTS,
+        **common_arguments(work, seed, config.checkpoint_steps),
     )

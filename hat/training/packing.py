@@ -121,7 +121,7 @@ def pack_loss(model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> torch.
         input_ids=branch_ids,
         position_ids=inputs["position_ids"],
         attention_mask=inputs["attention_mask"],
-        past_key_values=cache,
+        cache=cache,
         use_cache=True,
     ).last_hidden_state
     rows, columns = weights.nonzero(as_tuple=True)

@@ -28,6 +28,7 @@ from trl.trainer.utils import split_tensor_dict
 
 from hat.agent.policies.local import LocalPolicy
 from hat.domains.base import Domain
+from hat.training.arguments import common_arguments
 from hat.training.config import RLConfig
 from hat.training.decode_copy import DecodeCopy
 from hat.training.log_probs import Batch, scored_log_probs
@@ -35,7 +36,7 @@ from hat.training.metrics import StepLog
 from hat.training.preflight import check_size
 from hat.training.rewards import COMPONENTS, group_differences, segment_advantages
 from hat.training.rollouts import CALLS, REPLY, Group, ScoredRollout, play_groups
-from hat.training.safety import REQUIRED_ARGUMENTS, StopOnBrokenNumbers
+from hat.training.safety import StopOnBrokenNumbers
 from hat.training.segments import policy_loss
 
 
@@ -220,7 +221,6 @@ def train_rl(
 
 def _arguments(config: RLConfig, work: Path, seed: int) -> GRPOConfig:
     return GRPOConfig(
-        output_dir=str(work),
         max_steps=config.steps,
         per_device_train_batch_size=config.group_size,
         gradient_accumulation_steps=config.groups_per_step,
@@ -239,20 +239,7 @@ def _arguments(config: RLConfig, work: Path, seed: int) -> GRPOConfig:
         beta=0.0,
         learning_rate=config.learning_rate,
         lr_scheduler_type="constant",
-        weight_decay=0.0,
-        max_grad_norm=1.0,
-        bf16=True,
-        use_cpu=not torch.cuda.is_available(),
-        gradient_checkpointing=False,
-        dataloader_pin_memory=False,
-        save_strategy="steps" if config.checkpoint_steps else "no",
-        save_steps=config.checkpoint_steps or 1,
-        save_total_limit=2,
-        report_to=[],
-        disable_tqdm=True,
-        seed=seed,
-        data_seed=seed,
-        **REQUIRED_ARGUMENTS,
+        **common_arguments(work, seed, config.checkpoint_steps),
     )
 
 

@@ -21,11 +21,12 @@ from hat.augment.config import AugmentConfig
 from hat.augment.sampler import sample_state
 from hat.augment.state import HarnessState
 from hat.harness.model import Harness
+from hat.training.arguments import common_arguments
 from hat.training.config import SFTConfig
 from hat.training.metrics import StepLog
 from hat.training.packing import SegmentWeights, build_pack, collate_pack, pack_loss
 from hat.training.plan import PlannedPack
-from hat.training.safety import REQUIRED_ARGUMENTS, StopOnBrokenNumbers
+from hat.training.safety import StopOnBrokenNumbers
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,6 @@ def train_sft(
     tokenizer = AutoTokenizer.from_pretrained(base)
     model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
     arguments = TrlConfig(
-        output_dir=str(work),
         per_device_train_batch_size=1,
         gradient_accumulation_steps=config.packs_per_step,
         num_train_epochs=1,
@@ -112,24 +112,11 @@ def train_sft(
         lr_scheduler_type="cosine_with_min_lr",
         lr_scheduler_kwargs={"min_lr_rate": config.final_learning_rate_share},
         warmup_steps=math.ceil(config.warmup_share * len(packs) / config.packs_per_step),
-        weight_decay=0.0,
         adam_beta2=0.99,
-        max_grad_norm=1.0,
-        bf16=True,
-        use_cpu=not torch.cuda.is_available(),
-        gradient_checkpointing=False,
-        dataloader_pin_memory=False,
         remove_unused_columns=False,
         dataset_kwargs={"skip_prepare_dataset": True},
         max_length=None,
-        save_strategy="steps",
-        save_steps=config.checkpoint_steps,
-        save_total_limit=2,
-        report_to=[],
-        disable_tqdm=True,
-        seed=seed,
-        data_seed=seed,
-        **REQUIRED_ARGUMENTS,
+        **common_arguments(work, seed, config.checkpoint_steps),
     )
     trainer = PackTrainer(
         model=model,

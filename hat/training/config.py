@@ -15,7 +15,7 @@ class SFTConfig(BaseModel):
 
     control: Literal["hsa", "fixed"] = "hsa"
     """`hsa` trains on sampled harness states; `fixed` sees the same trajectories under the unchanged harness only."""
-    learning_rate: LearningRate = 1.5e-4
+    learning_rate: LearningRate = 2.5e-4
     """Peak learning rate of AdamW."""
     warmup_share: Annotated[float, Field(ge=0, lt=1)] = 0.06
     """Share of steps in which the learning rate rises."""

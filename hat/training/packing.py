@@ -22,6 +22,10 @@ from hat.trajectories.record import Trajectory, Turn
 Number = TypeVar("Number", int, float)
 
 
+_KEYS_OF_A_TOKEN = 800
+"""Keys whose attention costs as much as the rest of a token's work: SmolLM2-135M on CPU, roughly."""
+
+
 @dataclass(frozen=True)
 class SegmentWeights:
     """The loss weight of a token, by what it is part of."""
@@ -73,15 +77,15 @@ def build_pack(
 
 
 def collate_pack(pack: Pack) -> dict[str, torch.Tensor]:
-    """A pack as tensors, its branches laid out in R rows of at most the longest branch's length T.
+    """A pack as tensors, its branches laid out in R rows of T tokens.
 
-    Short branches share a row, since padding each to the longest would nearly double the work.
+    Branches share rows, since padding each to the longest would nearly double the work.
 
     Returns:
         ``prefix_ids`` (1, P); ``branch_ids``, ``position_ids`` and ``loss_weights`` (R, T), padded on the right;
         ``attention_mask`` (R, 1, T, P + T), boolean: a token sees the prefix and what came before it in its branch.
     """
-    rows = _fill_rows([len(branch.token_ids) for branch in pack.branches])
+    rows = _fill_rows([len(branch.token_ids) for branch in pack.branches], len(pack.prefix))
     length = max(sum(len(pack.branches[number].token_ids) for number in row) for row in rows)
     start = len(pack.prefix)
     ids, positions, weights, owners = [], [], [], []
@@ -131,19 +135,27 @@ def pack_loss(model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> torch.
     return (losses * scored).sum() / scored.sum()
 
 
-def _fill_rows(lengths: Sequence[int]) -> list[list[int]]:
-    """Numbers of the branches of each row: longest first, each into the first row that it fits."""
-    capacity = max(lengths)
-    rows: list[list[int]] = []
-    room: list[int] = []
+def _fill_rows(lengths: Sequence[int], prefix: int) -> list[list[int]]:
+    """Numbers of the branches of each row, in as many rows as cost least.
+
+    More rows mean more padding, fewer rows longer attention.
+    """
+
+    def cost(rows: list[list[int]]) -> int:
+        width = max(sum(lengths[number] for number in row) for row in rows)
+        return len(rows) * width * (_KEYS_OF_A_TOKEN + prefix + width)
+
+    return min((_balanced(lengths, count) for count in range(1, len(lengths) + 1)), key=cost)
+
+
+def _balanced(lengths: Sequence[int], count: int) -> list[list[int]]:
+    """Longest first, each into the row that is shortest so far (Graham's rule for balanced machines)."""
+    rows: list[list[int]] = [[] for _ in range(count)]
+    widths = [0] * count
     for number in sorted(range(len(lengths)), key=lambda n: -lengths[n]):
-        place = next((row for row, left in enumerate(room) if left >= lengths[number]), None)
-        if place is None:
-            rows.append([])
-            room.append(capacity)
-            place = len(rows) - 1
-        rows[place].append(number)
-        room[place] -= lengths[number]
+        row = widths.index(min(widths))
+        rows[row].append(number)
+        widths[row] += lengths[number]
     return rows
 
 

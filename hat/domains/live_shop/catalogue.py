@@ -127,7 +127,7 @@ def build_catalogue(seed: int = CATALOGUE_SEED) -> Catalogue:
     return Catalogue(
         products=products,
         links=divide(sorted(products), salt=f"{seed}:links", dev=60, test=60),
-        regions=divide(words.REGIONS, salt=f"{seed}:regions", dev=6, test=6),
+        regions=divide(words.REGIONS, salt=f"{seed}:regions", dev=12, test=14),
         hosts=divide(words.HOSTS, salt=f"{seed}:hosts", dev=6, test=6),
         seed=seed,
     )

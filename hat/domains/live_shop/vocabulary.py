@@ -84,6 +84,11 @@ REGIONS: tuple[str, ...] = (
     "Hangzhou", "Beijing", "Shanghai", "Guangdong", "Sichuan", "Hunan", "Hubei", "Fujian",
     "Shandong", "Henan", "Yunnan", "Guizhou", "Tibet", "Xinjiang", "Gansu", "Qinghai",
     "Hainan", "Liaoning", "Jilin", "Chongqing", "Tianjin", "Nanjing", "Suzhou", "Shenzhen",
+    "Zhejiang", "Jiangsu", "Anhui", "Jiangxi", "Guangxi", "Hebei", "Shanxi", "Shaanxi",
+    "Ningxia", "Heilongjiang", "Macau", "Wuhan", "Chengdu", "Qingdao", "Dalian", "Harbin",
+    "Xiamen", "Ningbo", "Wuxi", "Foshan", "Dongguan", "Zhengzhou", "Changsha", "Kunming",
+    "Guiyang", "Nanning", "Lanzhou", "Urumqi", "Lhasa", "Haikou", "Sanya", "Shenyang",
+    "Changchun", "Jinan", "Hefei", "Nanchang",
 )  # fmt: skip
 
 HOSTS: tuple[str, ...] = (

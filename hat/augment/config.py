@@ -20,17 +20,17 @@ class AugmentConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    states: Annotated[int, Field(ge=1)] = 96
+    states: Annotated[int, Field(ge=1)] = 112
     """States planned and verified for training; each is used for `tasks_per_state` tasks."""
     tasks_per_state: Annotated[int, Field(ge=1)] = 5
     """Tasks learnt whole under one state, behind one prompt prefix."""
-    original_share: Probability = 0.3
+    original_share: Probability = 0.2
     """Share of states that are the unchanged harness."""
     families: tuple[str, ...] = FAMILIES
     """Families that may be used; leave some out for an ablation."""
     probability: Probability = 0.6
     """Chance of each family to be part of an augmented state; at least one always is."""
-    opaque_share: Probability = 0.2
+    opaque_share: Probability = 0.35
     """Share of renamings whose names say nothing."""
     layouts: tuple[Layout, ...] = TRAINING_LAYOUTS
     """Layouts that P3 may choose. `xml` is kept unseen: it is refused outside of the test split."""

@@ -10,6 +10,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 LEGAL_NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 
 _OPAQUE = {"train": ("fn", "t", "a"), "dev": ("op", "k"), "test": ("x", "z")}
+_CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 def words_of(name: str) -> list[str]:
@@ -54,11 +55,20 @@ def rename(name: str, *, split: str, style: Style, opaque: bool, taken: set[str]
                 taken.add(candidate)
                 return candidate
     while True:
-        prefix = rng.choice(_OPAQUE[split])
-        candidate = style([prefix, f"{rng.randrange(10, 100)}"])
+        candidate = style(_opaque_words(split, rng))
         if _free(candidate, taken):
             taken.add(candidate)
             return candidate
+
+
+def _opaque_words(split: str, rng: random.Random) -> list[str]:
+    """A letter and a number or, in training, as often two invented words.
+
+    A name that is new in every state cannot be recalled: it has to be copied from the prompt.
+    """
+    if split == "train" and rng.random() < 0.5:
+        return ["".join(rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(2)) for _ in range(2)]
+    return [rng.choice(_OPAQUE[split]), f"{rng.randrange(10, 100)}"]
 
 
 def _free(candidate: str, taken: set[str]) -> bool:

@@ -16,6 +16,8 @@ from hat.harness.model import Harness
 
 _SEED_STRIDE = 100_000
 """Distance between the seeds of two evaluations, so that no two draw the same task ids."""
+OPAQUE_SHARE = 0.2
+"""Share of the variants' renamings whose names say nothing: fixed, whatever share training uses."""
 _LARGEST_SEARCH = 4_000
 """Draws of tasks or states after which a suite is given up as impossible."""
 
@@ -77,7 +79,7 @@ def _harness_variant_qa(
 ) -> list[SuiteItem]:
     """A few questions under each of many different harness states."""
     # The run's own augmentation settings do not enter: leaving a family out of training must show here.
-    settings = AugmentConfig(original_share=0.0)
+    settings = AugmentConfig(original_share=0.0, opaque_share=OPAQUE_SHARE)
     items: list[SuiteItem] = []
     seen = {HarnessState.original(harness).digest}
     for number in range(1, _LARGEST_SEARCH):

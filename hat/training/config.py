@@ -15,7 +15,7 @@ class SFTConfig(BaseModel):
 
     control: Literal["hsa", "fixed"] = "hsa"
     """`hsa` trains on sampled harness states; `fixed` sees the same trajectories under the unchanged harness only."""
-    learning_rate: LearningRate = 2.5e-4
+    learning_rate: LearningRate = 3e-4
     """Peak learning rate of AdamW."""
     warmup_share: Annotated[float, Field(ge=0, lt=1)] = 0.06
     """Share of steps in which the learning rate rises."""
@@ -72,7 +72,7 @@ class RLConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    steps: Annotated[int, Field(ge=0)] = 4
+    steps: Annotated[int, Field(ge=0)] = 3
     """Optimiser steps; 0 turns the stage off."""
     groups_per_step: Positive = 2
     """Groups, and so (harness state, task) pairs, that one step learns from."""

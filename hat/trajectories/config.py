@@ -25,7 +25,7 @@ class GenerateConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    tasks: int = Field(default=1248, ge=1)
+    tasks: int = Field(default=1456, ge=1)
     """Training tasks, each played once under the unchanged harness; states are a matter of presentation."""
     policy: Literal["expert", "endpoint"] = "expert"
     """`expert`: the domain's scripted expert. `endpoint`: a strong model behind `endpoint`."""

@@ -83,7 +83,7 @@ def _about_link(asked: str, question: str, link: int) -> Generator[str, list[str
     declined = ("polite-decline", "Sorry, I cannot answer that here.")
     if re.search(r"return|refund|back", asked):
         (result,) = yield _product(link)
-        days = _RETURN_DAYS.get(_text(result, "return_class"))
+        days = _RETURN_DAYS.get(_text(result, "returns").removeprefix("as "))
         reply = (
             f"Link {link} cannot be returned."
             if days is None

@@ -57,7 +57,8 @@ def product_info(product: Product) -> dict[str, Any]:
         "material": product.material,
         "color": product.color,
         "size": product.size,
-        "return_class": product.return_class,
+        # Worded as the rule says it, so that the rule is found by the same words.
+        "returns": f"as {product.return_class}",
     }
 
 

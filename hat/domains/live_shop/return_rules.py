@@ -40,4 +40,4 @@ def days_to_return(rules: Mapping[str, int | None], product: Mapping[str, Any]) 
     Raises:
         KeyError: the rules do not speak of the product's return class.
     """
-    return rules[product["return_class"]]
+    return rules[product["returns"].removeprefix("as ")]

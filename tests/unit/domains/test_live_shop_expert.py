@@ -215,8 +215,8 @@ def test_the_expert_follows_the_return_rule_of_the_harness_and_not_its_memory() 
 def test_return_rules_are_read_from_differently_worded_skills(items: tuple[str, ...]) -> None:
     rules = read_return_rules(items)
     assert rules == {"clothing": 7, "beauty": 14, "home": 30, "food": None, "final sale": None}
-    assert days_to_return(rules, {"return_class": "final sale"}) is None
-    assert days_to_return(rules, {"return_class": "home"}) == 30
+    assert days_to_return(rules, {"returns": "as final sale"}) is None
+    assert days_to_return(rules, {"returns": "as home"}) == 30
 
 
 def test_every_phrasing_of_every_split_is_understood() -> None:

@@ -18,7 +18,7 @@ def test_product_info_gives_the_details_in_a_fixed_order() -> None:
     value = execute_operation(CATALOGUE, "product_info", {"link_id": 44}).value
     assert json.dumps(value) == (
         '{"name": "Luna Hoodie", "price": 20, "material": "fleece", "color": "grey", "size": "S", '
-        '"return_class": "clothing"}'
+        '"returns": "as clothing"}'
     )
 
 

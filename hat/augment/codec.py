@@ -1,19 +1,13 @@
-"""The codec between canonical names and presented names of tools, arguments and skills."""
+"""The codec between canonical and presented calls: names of tools, arguments and skills, layouts, envelopes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from hat.agent.calls import Call
+from hat.augment.shapes import Envelope, Shape, UnknownName
 
-
-class UnknownName(Exception):
-    """A presented name that stands for nothing in this state."""
-
-    def __init__(self, kind: str, name: str) -> None:
-        self.kind = kind
-        self.name = name
-        super().__init__(f"unknown {kind} {name!r}")
+__all__ = ["Codec", "Envelope", "Shape", "UnknownName"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +20,10 @@ class Codec:
     tools: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[tuple[str, str], str] = field(default_factory=dict)
     skills: Mapping[str, str] = field(default_factory=dict)
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    """By canonical tool: how its arguments are laid out, where that differs."""
+    envelope: Envelope | None = None
+    """How results and errors are wrapped; None: as they are."""
 
     @cached_property
     def _tools_back(self) -> dict[str, str]:
@@ -48,6 +46,12 @@ class Codec:
     def argument(self, canonical_tool: str, canonical: str) -> str:
         return self.arguments.get((canonical_tool, canonical), canonical)
 
+    def argument_path(self, canonical_tool: str, canonical: str) -> str:
+        """Where the argument stands when presented: its name, after its group's where it has one."""
+        shown = self.argument(canonical_tool, canonical)
+        shape = self.shapes.get(canonical_tool)
+        return shape.path(canonical, shown) if shape else shown
+
     def tool_back(self, presented: str) -> str:
         """The canonical tool; an old name that was renamed away stands for nothing any more."""
         return _back("tool", presented, self._tools_back, self.tools)
@@ -56,16 +60,19 @@ class Codec:
         return _back("skill", presented, self._skills_back, self.skills)
 
     def encode(self, call: Call, skill_argument: str | None = None) -> Call:
-        """The presented form of a canonical call.
+        """The presented form of a canonical call: its skill, layout and names.
 
         ``skill_argument`` names the call's canonical argument whose value is a skill, if it has one.
         """
-        arguments = {}
-        for name, value in call.arguments.items():
-            if name == skill_argument and isinstance(value, str):
-                value = self.skill(value)
-            arguments[self.argument(call.name, name)] = value
-        return Call(self.tool(call.name), arguments)
+        arguments = dict(call.arguments)
+        if skill_argument in arguments and isinstance(arguments[skill_argument], str):
+            arguments[skill_argument] = self.skill(arguments[skill_argument])
+        shape = self.shapes.get(call.name)
+        if shape is None:
+            named = {self.argument(call.name, name): value for name, value in arguments.items()}
+        else:
+            named = shape.encode(arguments, lambda name: self.argument(call.name, name))
+        return Call(self.tool(call.name), named)
 
     def decode(self, call: Call, skill_argument_of: Mapping[str, str]) -> Call:
         """The canonical form of a presented call.
@@ -76,18 +83,23 @@ class Codec:
             UnknownName: a tool, argument or skill name that this state does not have.
         """
         tool = self.tool_back(call.name)
+        shape = self.shapes.get(tool)
+        if shape is None:
+            arguments = {self._argument_back(tool, name): value for name, value in call.arguments.items()}
+        else:
+            arguments = shape.decode(call.arguments, lambda name: self._argument_back(tool, name))
         skill_argument = skill_argument_of.get(tool)
-        arguments = {}
-        for presented, value in call.arguments.items():
-            canonical = self._arguments_back.get((tool, presented))
-            if canonical is None:
-                if (tool, presented) in self.arguments:
-                    raise UnknownName("argument", presented)
-                canonical = presented
-            if canonical == skill_argument and isinstance(value, str):
-                value = self.skill_back(value)
-            arguments[canonical] = value
+        if skill_argument in arguments and isinstance(arguments[skill_argument], str):
+            arguments[skill_argument] = self.skill_back(arguments[skill_argument])
         return Call(tool, arguments)
+
+    def _argument_back(self, tool: str, presented: str) -> str:
+        canonical = self._arguments_back.get((tool, presented))
+        if canonical is not None:
+            return canonical
+        if (tool, presented) in self.arguments:
+            raise UnknownName("argument", presented)
+        return presented
 
 
 def _back(kind: str, presented: str, back: Mapping[str, str], forward: Mapping[str, str]) -> str:

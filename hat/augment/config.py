@@ -1,22 +1,45 @@
-"""Settings of Harness-State Augmentation: which families, how often, and how many states."""
+"""Settings of Harness-State Augmentation: which families, how often, how deep, and how many states."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from hat.harness.model import Layout
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 
-FAMILIES = ("S1", "S3", "S4", "T1", "T2", "T4", "P1", "P3", "K1")
-"""The families that exist, in the order in which they are applied: names last, so that order never matters."""
+FAMILIES = (
+    *("S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8"),
+    *("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8"),
+    *("P1", "P2", "P3", "P4"),
+    *("K1", "K2", "K3", "K4"),
+)
+"""The families that exist. The order in which they are applied is the one of `hat.augment.transforms`."""
 
+DEFAULT_FAMILIES = ("S1", "S3", "S4", "T1", "T2", "T4", "P1", "P3", "K1")
+"""What training uses unless it is told otherwise."""
+
+TEST_ONLY_FAMILIES = ("T5", "K4")
+"""Kept unseen: refused outside of the test split."""
+TEST_ONLY_COMPOSITIONS = (frozenset({"T2", "P3"}), frozenset({"S8", "P1"}))
+"""Pairs that a state sampled by ``depth`` has in the test split only."""
 TEST_ONLY_LAYOUTS: tuple[Layout, ...] = ("xml",)
 TRAINING_LAYOUTS: tuple[Layout, ...] = ("markdown", "plain", "json")
 
+FULL = "full"
+"""The preset: written as ``families: full``."""
+FULL_DEPTH = (1, 4)
+FULL_WEIGHTS: Mapping[str, float] = {"S1": 1.5, "S6": 1.5, "T1": 2.0, "T2": 2.0, "T3": 1.5, "P3": 1.5}
+"""The preset draws names and wordings more often than the rest: reading them is what a new version asks for first."""
+
 
 class AugmentConfig(BaseModel):
-    """How harness states are sampled."""
+    """How harness states are sampled.
+
+    ``families: full`` is a preset: every family but those kept for the test split, `FULL_DEPTH` of them in a state, drawn
+    with `FULL_WEIGHTS`. What is set beside it wins.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,14 +49,36 @@ class AugmentConfig(BaseModel):
     """Tasks learnt whole under one state, behind one prompt prefix."""
     original_share: Probability = 0.2
     """Share of states that are the unchanged harness."""
-    families: tuple[str, ...] = FAMILIES
-    """Families that may be used; leave some out for an ablation."""
+    twin_share: Probability = 0.0
+    """Share of states that are one of a pair of twins, whose right behaviour differs."""
+    families: tuple[str, ...] = DEFAULT_FAMILIES
+    """Families that may be used, or ``full``; leave some out for an ablation."""
     probability: Probability = 0.6
-    """Chance of each family to be part of an augmented state; at least one always is."""
+    """Chance of each family to be part of an augmented state; at least one always is. Not used with `depth`."""
+    depth: tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]] | None = None
+    """Fewest and most families in an augmented state; null: each family by its own chance, `probability`."""
+    weights: dict[str, Annotated[float, Field(gt=0)]] = {}
+    """With `depth`: how much more often than 1 a family is drawn."""
     opaque_share: Probability = 0.35
     """Share of renamings whose names say nothing."""
     layouts: tuple[Layout, ...] = TRAINING_LAYOUTS
     """Layouts that P3 may choose. `xml` is kept unseen: it is refused outside of the test split."""
+
+    @classmethod
+    def full(cls, split: str, **settings: Any) -> "AugmentConfig":
+        """Every family that is legal in a split, in any composition that is legal there."""
+        if split == "test":
+            settings = {"families": FAMILIES, "layouts": (*TRAINING_LAYOUTS, *TEST_ONLY_LAYOUTS), **settings}
+            return cls(**{"depth": FULL_DEPTH, "weights": dict(FULL_WEIGHTS), **settings})
+        return cls.model_validate({"families": FULL, **settings})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _preset(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping) or values.get("families") != FULL:
+            return values
+        families = tuple(family for family in FAMILIES if family not in TEST_ONLY_FAMILIES)
+        return {"depth": FULL_DEPTH, "weights": dict(FULL_WEIGHTS), **values, "families": families}
 
     @field_validator("families")
     @classmethod
@@ -42,3 +87,22 @@ class AugmentConfig(BaseModel):
         if unknown:
             raise ValueError(f"unknown families {', '.join(unknown)}; known: {', '.join(FAMILIES)}")
         return families
+
+    @field_validator("weights")
+    @classmethod
+    def _weighted(cls, weights: dict[str, float]) -> dict[str, float]:
+        cls._known(tuple(weights))
+        return weights
+
+    @field_validator("depth")
+    @classmethod
+    def _ordered(cls, depth: tuple[int, int] | None) -> tuple[int, int] | None:
+        if depth is not None and depth[0] > depth[1]:
+            raise ValueError(f"the fewest families, {depth[0]}, are more than the most, {depth[1]}")
+        return depth
+
+
+def test_only_settings(config: AugmentConfig) -> list[str]:
+    """What of the settings is kept for the test split, in words; empty where none is."""
+    found = [f"family {family}" for family in config.families if family in TEST_ONLY_FAMILIES]
+    return found + [f"layout {layout}" for layout in config.layouts if layout in TEST_ONLY_LAYOUTS]

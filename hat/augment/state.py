@@ -1,15 +1,18 @@
 """A harness state: a harness under canonical names, and the codec under which the model sees it."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hat.agent.calls import Call
 from hat.augment.codec import Codec
 from hat.files import canonical_json, sha256_text
 from hat.harness.model import LOAD_SKILL, LOAD_SKILL_ARGUMENT, Binding, Document, Harness
 from hat.harness.symbols import rewrite_code_spans
+
+if TYPE_CHECKING:
+    from hat.domains.base import Task
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,16 @@ class HarnessState:
     families: tuple[str, ...] = ()
     seed: int = 0
     split: str = "train"
+    user_blocks: tuple[str, ...] = ()
+    """Ids of prompt blocks that stand before the question in the user's message, not in the system prompt."""
+    task: str = ""
+    """Digest of the task that the state was sampled for; empty: for none in particular."""
+    only_task: bool = False
+    """Whether the state lacks something that other tasks need, so that it is right for `task` alone."""
+    regenerates: bool = False
+    """Whether gold made under the unchanged harness must be derived again under this state."""
+    skipped: tuple[tuple[str, str], ...] = ()
+    """Family and reason, for each that found something it does not support."""
 
     @classmethod
     def original(cls, harness: Harness) -> "HarnessState":
@@ -37,15 +50,38 @@ class HarnessState:
         """The harness under its presented names, in every place where a symbol stands."""
         return _apply_names(self.canonical, self.codec)
 
+    def serves(self, task: "Task") -> bool:
+        """Whether the task can be solved under this state."""
+        return not self.only_task or task.digest == self.task
+
+    @cached_property
+    def system_harness(self) -> Harness:
+        """`presented` with the blocks of the system prompt only."""
+        if not self.user_blocks:
+            return self.presented
+        blocks = tuple(block for block in self.presented.blocks if block.id not in self.user_blocks)
+        return replace(self.presented, blocks=blocks)
+
+    @cached_property
+    def user_harness(self) -> Harness:
+        """`presented` with the blocks that stand in the user's message."""
+        blocks = tuple(block for block in self.presented.blocks if block.id in self.user_blocks)
+        return replace(self.presented, blocks=blocks)
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the presented content and the codec: equal digests present alike."""
-        codec = [
+        codec: list[Any] = [
             sorted(self.codec.tools.items()),
             sorted((tool, name, shown) for (tool, name), shown in self.codec.arguments.items()),
             sorted(self.codec.skills.items()),
         ]
-        return sha256_text(canonical_json([self.base_digest, self.presented.content_digest, codec]))
+        parts: list[Any] = [self.base_digest, self.presented.content_digest, codec]
+        shapes = {tool: asdict(shape) for tool, shape in self.codec.shapes.items()}
+        envelope = asdict(self.codec.envelope) if self.codec.envelope else None
+        if shapes or envelope or self.user_blocks:
+            parts.append([shapes, envelope, self.user_blocks])
+        return sha256_text(canonical_json(parts))
 
     @cached_property
     def skill_argument_of(self) -> dict[str, str]:
@@ -80,7 +116,7 @@ def _symbol_names(harness: Harness, codec: Codec) -> dict[str, str]:
     presented_arguments: dict[str, set[str]] = {}
     for tool in harness.tools:
         for argument in tool.input_schema.get("properties", {}):
-            shown = codec.argument(tool.name, argument)
+            shown = codec.argument_path(tool.name, argument)
             names[f"{tool.name}.{argument}"] = f"{codec.tool(tool.name)}.{shown}"
             presented_arguments.setdefault(argument, set()).add(shown)
     for argument, shown_names in presented_arguments.items():
@@ -92,7 +128,7 @@ def _symbol_names(harness: Harness, codec: Codec) -> dict[str, str]:
 
 
 def _apply_names(harness: Harness, codec: Codec) -> Harness:
-    if not (codec.tools or codec.arguments or codec.skills):
+    if not (codec.tools or codec.arguments or codec.skills or codec.shapes):
         return harness
     names = _symbol_names(harness, codec)
 
@@ -106,7 +142,7 @@ def _apply_names(harness: Harness, codec: Codec) -> Harness:
         replace(
             tool,
             name=codec.tool(tool.name),
-            description=text(tool.description),
+            description=_tool_description(text(tool.description), tool.name, codec),
             input_schema_json=json.dumps(
                 _present_schema(tool.input_schema, tool.name, codec), ensure_ascii=False
             ),
@@ -149,8 +185,18 @@ def _apply_names(harness: Harness, codec: Codec) -> Harness:
     )
 
 
+def _tool_description(description: str, tool: str, codec: Codec) -> str:
+    """The description; a chat template may show an object without what is in it, so that is said here."""
+    shape = codec.shapes.get(tool)
+    held = shape.holds(lambda name: codec.argument(tool, name)) if shape else ""
+    return "; ".join(part for part in (description, held) if part)
+
+
 def _present_schema(schema: dict[str, Any], tool: str, codec: Codec) -> dict[str, Any]:
-    """The input schema with its top-level properties renamed; nested objects keep their names."""
+    """The input schema with its top-level properties renamed and laid out; nested objects keep their names."""
+    shape = codec.shapes.get(tool)
+    if shape is not None:
+        return shape.present_schema(schema, lambda name: codec.argument(tool, name))
     presented = dict(schema)
     if "properties" in schema:
         presented["properties"] = {

@@ -9,10 +9,7 @@ from typing import Any
 from hat.agent.policy import Executor
 from hat.augment.state import HarnessState
 from hat.domains.base import Task, ToolOutcome
-from hat.harness.model import Binding, Tool
-
-UNAVAILABLE = "unavailable"
-"""The operation behind every distractor tool."""
+from hat.harness.model import UNAVAILABLE, Binding, Tool
 
 # name, description, arguments: per split, so that developing on one says nothing about the other.
 _BANK: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {

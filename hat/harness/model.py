@@ -13,6 +13,8 @@ Layout = Literal["markdown", "plain", "json", "xml"]
 LOAD_SKILL = "load_skill"
 """The operation that the episode itself executes; its operation argument is `LOAD_SKILL_ARGUMENT`."""
 LOAD_SKILL_ARGUMENT = "skill"
+UNAVAILABLE = "unavailable"
+"""The operation behind every distractor tool: no domain has it, so such a tool answers with an error."""
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,13 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 def opening_messages(task: Task, state: HarnessState) -> list[Message]:
-    """The system prompt and the viewer's question."""
+    """The system prompt and the viewer's question, after the blocks that the state puts before it."""
+    question = task.question
+    if state.user_blocks:
+        question = f"{render_system_prompt(state.user_harness, task.session)}\n\n{question}"
     return [
-        {"role": "system", "content": render_system_prompt(state.presented, task.session)},
-        {"role": "user", "content": task.question},
+        {"role": "system", "content": render_system_prompt(state.system_harness, task.session)},
+        {"role": "user", "content": question},
     ]
 
 
@@ -77,12 +80,19 @@ def call_id(turn_index: int, position: int) -> str:
 
 def present_observation(observation: Observation, canonical_tool: str, state: HarnessState) -> str:
     """The content of the tool message."""
+    envelope = state.codec.envelope
     if observation.kind == "result":
-        return json.dumps(observation.value, ensure_ascii=False)
+        value = envelope.wrap_result(observation.value) if envelope else observation.value
+        return json.dumps(value, ensure_ascii=False)
     if observation.kind == "error":
-        return json.dumps({"error": observation.code, "message": observation.value}, ensure_ascii=False)
+        error = {"error": observation.code, "message": observation.value}
+        if envelope:
+            error = envelope.wrap_error(observation.code, observation.value)
+        return json.dumps(error, ensure_ascii=False)
     if observation.kind == "skill":
         return render_skill(state.presented, state.codec.skill(observation.value))
+    if observation.kind == "unknown_name" and observation.code == "value":
+        return f"Unknown value `{observation.value}`. Use a value that the tool's schema lists."
     if observation.kind == "unknown_name":
         return f"Unknown {observation.code} `{observation.value}`. Known: {', '.join(_known(observation, state))}."
     assert observation.verdict is not None
@@ -98,13 +108,18 @@ def present_verdict(verdict: Verdict, canonical_tool: str | None, state: Harness
             break
 
     def symbol(name: str) -> str:
-        if canonical_tool is not None and (canonical_tool, name) in state.codec.arguments:
-            return state.codec.argument(canonical_tool, name)
+        if canonical_tool is not None and _is_argument(state, canonical_tool, name):
+            return state.codec.argument_path(canonical_tool, name)
         return state.present_symbol(name)
 
     values = {"check": verdict.check, **verdict.parameters}
     shown = {name: rewrite_code_spans(value, symbol) for name, value in values.items()}
     return _PLACEHOLDER.sub(lambda match: shown.get(match.group(1), match.group(0)), message)
+
+
+def _is_argument(state: HarnessState, tool: str, name: str) -> bool:
+    codec = state.codec
+    return (tool, name) in codec.arguments or (tool in codec.shapes and name in codec.shapes[tool].grouped)
 
 
 def _known(observation: Observation, state: HarnessState) -> Iterable[str]:

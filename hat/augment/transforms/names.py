@@ -8,4 +8,9 @@ def taken_names(state: HarnessState) -> set[str]:
     harness, codec = state.canonical, state.codec
     taken = {tool.name for tool in harness.tools} | {skill.name for skill in harness.skills}
     taken |= {argument for tool in harness.tools for argument in tool.input_schema.get("properties", {})}
-    return taken | set(codec.tools.values()) | set(codec.skills.values()) | set(codec.arguments.values())
+    taken |= set(codec.tools.values()) | set(codec.skills.values()) | set(codec.arguments.values())
+    for shape in codec.shapes.values():
+        taken |= {shape.group} if shape.group else set()
+        taken |= {shown for _, names in shape.flattened for _, shown in names}
+        taken |= {name for name, _ in shape.extra}
+    return taken

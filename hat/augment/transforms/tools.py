@@ -1,48 +1,168 @@
-"""Tool transforms: T1 rename tools, T2 rename arguments, T4 shuffle tools and arguments."""
+"""Tool transforms of names, texts and order: T1 rename tools, T2 rename arguments, T3 re-describe, T4 shuffle."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 
-from hat.augment.naming import ARGUMENT_STYLES, TOOL_STYLES, rename
+from hat.augment.banks import bank
+from hat.augment.naming import ARGUMENT_STYLES, LEGAL_NAME, TOOL_STYLES, rename
 from hat.augment.state import HarnessState
-from hat.augment.transforms.base import Draw, Transform
+from hat.augment.transforms.base import Draw, Skip, Transform, broken_bijection, with_codec, with_harness
 from hat.augment.transforms.names import taken_names
-from hat.harness.model import Tool
+from hat.augment.transforms.schemas import unsupported
+from hat.harness.model import UNAVAILABLE, Harness, Tool
 
 
-def _rename_tools(state: HarnessState, draw: Draw) -> HarnessState:
-    taken = taken_names(state)
-    style = draw.rng.choice(TOOL_STYLES)
-    opaque = draw.rng.random() < draw.config.opaque_share
-    tools = {
-        tool.name: rename(tool.name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng)
-        for tool in state.canonical.tools
-        if tool.name not in state.codec.tools
+class RenameTools(Transform):
+    family = "T1"
+    summary = "rename tools"
+    needs = "tools"
+    invariant = "a bijection of names, each legal and its own"
+    breaks = "a tool's name learnt by heart"
+    surfaces = frozenset({"codec.tools"})
+
+    def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
+        taken = taken_names(state)
+        style = draw.rng.choice(TOOL_STYLES)
+        opaque = draw.rng.random() < draw.config.opaque_share
+        # A distractor has no words of the vocabulary: an opaque name would give it away.
+        distractors = {name for name, binding in state.canonical.bindings if binding.operation == UNAVAILABLE}
+        tools = {
+            tool.name: rename(
+                tool.name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng
+            )
+            for tool in state.canonical.tools
+            if tool.name not in state.codec.tools and tool.name not in distractors
+        }
+        if not tools:
+            raise Skip("there is no tool that has its first name")
+        return with_codec(state, tools={**state.codec.tools, **tools})
+
+    def check(self, before: HarnessState, after: HarnessState) -> Iterator[str]:
+        yield from broken_bijection(before.codec.tools, after.codec.tools, "tool")
+        names = {tool.name for tool in after.canonical.tools}
+        for tool, shown in after.codec.tools.items():
+            if tool in names and (not LEGAL_NAME.match(shown) or shown in names - {tool}):
+                yield f"tool {tool} is presented as {shown}, which is illegal or another's name"
+
+
+class RenameArguments(Transform):
+    family = "T2"
+    summary = "rename arguments"
+    needs = "a tool with arguments whose schema names each once"
+    invariant = "a bijection of names in each tool, each legal and its own"
+    breaks = "an argument's name learnt by heart"
+    surfaces = frozenset({"codec.arguments"})
+
+    def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
+        """One new name per argument name, whichever tools share it, so that a bare reference stays unambiguous."""
+        taken = taken_names(state)
+        style = draw.rng.choice(ARGUMENT_STYLES)
+        opaque = draw.rng.random() < draw.config.opaque_share
+        shared: dict[str, str] = {}
+        arguments = dict(state.codec.arguments)
+        left = {name for tool in state.canonical.tools if unsupported(tool.input_schema) for name in _names(tool)}
+        for tool in state.canonical.tools:
+            reason = unsupported(tool.input_schema)
+            if reason:
+                draw.notes.append(f"the arguments of {tool.name} keep their names: {reason}")
+                continue
+            for name in _names(tool):
+                # A name that another tool has to keep is kept in all, for the same reason.
+                if name in left or (tool.name, name) in arguments:
+                    continue
+                if name not in shared:
+                    shared[name] = rename(
+                        name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng
+                    )
+                arguments[tool.name, name] = shared[name]
+        if not shared:
+            raise Skip("no tool has an argument that can be renamed")
+        return with_codec(state, arguments=arguments)
+
+    def check(self, before: HarnessState, after: HarnessState) -> Iterator[str]:
+        for tool in after.canonical.tools:
+            old = {name: shown for (of, name), shown in before.codec.arguments.items() if of == tool.name}
+            new = {name: shown for (of, name), shown in after.codec.arguments.items() if of == tool.name}
+            yield from broken_bijection(old, new, f"argument of {tool.name}")
+            names = set(_names(tool))
+            for name, shown in new.items():
+                if not LEGAL_NAME.match(shown) or shown in names - {name}:
+                    yield f"argument {name} of {tool.name} is presented as {shown}: illegal or another's name"
+
+
+class RedescribeTools(Transform):
+    family = "T3"
+    summary = "describe tools in other words"
+    needs = "tools bound to operations that the bank knows"
+    invariant = "the same operation, named by words of its own; names, arguments and order stay"
+    breaks = "a tool's description learnt by heart"
+    surfaces = frozenset({"tools"})
+
+    def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
+        known = _descriptions(state.canonical)
+        if not known:
+            raise Skip(f"the bank has no descriptions for tools of domain {state.canonical.domain}")
+        always = draw.rng.choice(sorted(known))
+        tools = []
+        for tool in state.canonical.tools:
+            if tool.name in known:
+                words = known[tool.name]
+                if tool.name == always or draw.rng.random() < 0.7:
+                    tool = replace(tool, description=draw.rng.choice(words[draw.split]))
+            elif state.canonical.binding(tool.name).operation != UNAVAILABLE:
+                draw.notes.append(f"the bank has no description for what {tool.name} does")
+            tools.append(tool)
+        return with_harness(state, tools=tuple(tools))
+
+    def check(self, before: HarnessState, after: HarnessState) -> Iterator[str]:
+        known = _descriptions(before.canonical)
+        if len(before.canonical.tools) != len(after.canonical.tools):
+            yield "a tool was lost or added"
+        for old, new in zip(before.canonical.tools, after.canonical.tools, strict=False):
+            if replace(new, description=old.description) != old:
+                yield f"tool {old.name} changed beyond its description"
+            elif new != old and not any(w in new.description.lower() for w in known[old.name]["words"]):
+                yield f"{new.description!r} does not say what {old.name} does"
+
+
+class ShuffleTools(Transform):
+    family = "T4"
+    summary = "shuffle tools and their arguments"
+    needs = "two tools, or a tool with two arguments"
+    invariant = "the same set of tools, each with the same set of arguments"
+    breaks = "a tool's place in the list"
+    surfaces = frozenset({"tools"})
+
+    def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
+        if len(state.canonical.tools) < 2 and not any(len(_names(t)) > 1 for t in state.canonical.tools):
+            raise Skip("there is nothing to change places")
+        tools = [_shuffle_arguments(tool, draw) for tool in state.canonical.tools]
+        draw.rng.shuffle(tools)
+        return with_harness(state, tools=tuple(tools))
+
+    def check(self, before: HarnessState, after: HarnessState) -> Iterator[str]:
+        def content(state: HarnessState) -> list[object]:
+            tools = sorted(state.canonical.tools, key=lambda tool: tool.name)
+            return [(replace(tool, input_schema_json=""), tool.input_schema) for tool in tools]
+
+        if content(before) != content(after):
+            yield "the tools or their schemas are no longer the same set"
+
+
+def _names(tool: Tool) -> list[str]:
+    return list(tool.input_schema.get("properties", {}))
+
+
+def _descriptions(harness: Harness) -> dict[str, dict[str, list[str]]]:
+    """What the bank has, by tool."""
+    operations = bank("tool_descriptions").get(harness.domain, {})
+    names = {tool.name for tool in harness.tools}
+    return {
+        name: operations[binding.operation]
+        for name, binding in harness.bindings
+        if name in names and binding.operation in operations
     }
-    return replace(state, codec=replace(state.codec, tools={**state.codec.tools, **tools}))
-
-
-def _rename_arguments(state: HarnessState, draw: Draw) -> HarnessState:
-    """One new name per argument name, whichever tools share it, so that a bare reference stays unambiguous."""
-    taken = taken_names(state)
-    style = draw.rng.choice(ARGUMENT_STYLES)
-    opaque = draw.rng.random() < draw.config.opaque_share
-    shared: dict[str, str] = {}
-    arguments = dict(state.codec.arguments)
-    for tool in state.canonical.tools:
-        for name in tool.input_schema.get("properties", {}):
-            if name not in shared:
-                shared[name] = rename(
-                    name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng
-                )
-            arguments[tool.name, name] = shared[name]
-    return replace(state, codec=replace(state.codec, arguments=arguments))
-
-
-def _shuffle(state: HarnessState, draw: Draw) -> HarnessState:
-    tools = [_shuffle_arguments(tool, draw) for tool in state.canonical.tools]
-    draw.rng.shuffle(tools)
-    return replace(state, canonical=replace(state.canonical, tools=tuple(tools)))
 
 
 def _shuffle_arguments(tool: Tool, draw: Draw) -> Tool:
@@ -53,8 +173,3 @@ def _shuffle_arguments(tool: Tool, draw: Draw) -> Tool:
     draw.rng.shuffle(names)
     schema["properties"] = {name: schema["properties"][name] for name in names}
     return replace(tool, input_schema_json=json.dumps(schema, ensure_ascii=False))
-
-
-T1 = Transform("T1", "rename tools", frozenset({"codec.tools"}), _rename_tools)
-T2 = Transform("T2", "rename arguments", frozenset({"codec.arguments"}), _rename_arguments)
-T4 = Transform("T4", "shuffle tools and their arguments", frozenset({"tools"}), _shuffle)

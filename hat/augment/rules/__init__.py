@@ -1,0 +1,1 @@
+"""Rules in prompts and skills: read from plain Markdown sentences to atoms, and said again in other words."""

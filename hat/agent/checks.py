@@ -35,10 +35,23 @@ Check = Callable[[CheckContext], Mapping[str, str] | None]
 
 
 def arguments_valid(context: CheckContext) -> Mapping[str, str] | None:
-    """The call's arguments satisfy the tool's input schema, and none is unknown to it."""
-    call = context.call
-    assert call is not None
-    tool = context.state.canonical.tool(call.name)
+    """The call's arguments satisfy the tool's input schema, and none is unknown to it.
+
+    Before a reply: so do those of every call made, or a later call of the same tool made it right.
+    """
+    if context.call is not None:
+        return _argument_problem(context.state, context.call)
+    known = {tool.name for tool in context.state.canonical.tools}
+    problems: dict[str, Mapping[str, str] | None] = {}
+    for turn in context.turns:
+        for call in turn.calls:
+            if call.name in known:
+                problems[call.name] = _argument_problem(context.state, call)
+    return next((problem for problem in problems.values() if problem is not None), None)
+
+
+def _argument_problem(state: HarnessState, call: Call) -> Mapping[str, str] | None:
+    tool = state.canonical.tool(call.name)
     properties = tool.input_schema.get("properties", {})
     for name in call.arguments:
         if name not in properties:

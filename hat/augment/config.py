@@ -70,7 +70,8 @@ class AugmentConfig(BaseModel):
         if split == "test":
             settings = {"families": FAMILIES, "layouts": (*TRAINING_LAYOUTS, *TEST_ONLY_LAYOUTS), **settings}
             return cls(**{"depth": FULL_DEPTH, "weights": dict(FULL_WEIGHTS), **settings})
-        return cls.model_validate({"families": FULL, **settings})
+        preset = cls.model_validate({"families": FULL})
+        return cls(**{**preset.model_dump(include={"families", "depth", "weights"}), **settings})
 
     @model_validator(mode="before")
     @classmethod

@@ -8,6 +8,7 @@ from hat.augment.config import AugmentConfig
 from hat.augment.plan import PlannedState
 from hat.augment.sampler import sample_state
 from hat.augment.state import HarnessState
+from hat.domains.base import Task
 from hat.errors import BadInput
 from hat.files import read_json, write_json_atomic
 from hat.harness.model import Harness
@@ -52,9 +53,9 @@ def read_states_document(folder: Path) -> dict[str, Any]:
 
 
 def resample(
-    document: dict[str, Any], harness: Harness, where: Path
+    document: dict[str, Any], harness: Harness, where: Path, tasks: Sequence[Task] = ()
 ) -> tuple[AugmentConfig, list[HarnessState]]:
-    """The states of a document, sampled again.
+    """The states of a document, sampled again; ``tasks`` holds those that states were sampled for.
 
     Raises:
         BadInput: the harness is another one, or a state's digest differs (the code that samples has changed).
@@ -65,9 +66,23 @@ def resample(
             where=str(where),
         )
     config = AugmentConfig.model_validate(document["config"])
+    known = {task.digest: task for task in tasks}
     states = []
     for planned in document["states"]:
-        state = sample_state(harness, seed=planned["seed"], split=planned["split"], config=config)
+        task_digest = planned.get("task", "")
+        if task_digest and task_digest not in known:
+            raise BadInput(
+                f"state {planned['seed']} was sampled for task {task_digest[:12]}, which is not known",
+                where=str(where),
+                mend="The tasks were made by other code; make the states again with `hat augment`.",
+            )
+        state = sample_state(
+            harness,
+            seed=planned["seed"],
+            split=planned["split"],
+            config=config,
+            task=known.get(task_digest),
+        )
         if state.digest != planned["digest"]:
             raise BadInput(
                 f"state {planned['seed']} now has digest {state.digest[:12]}, not {planned['digest'][:12]}",

@@ -6,10 +6,10 @@ from typing import Any
 
 from hat.agent.episode import Episode
 from hat.augment.config import AugmentConfig
-from hat.augment.sampler import sample_state
+from hat.augment.sampler import sample_state, skipped_reasons
 from hat.augment.state import HarnessState
 from hat.augment.verify import GateFailure, Gold, verify_state
-from hat.domains.base import Domain, Split
+from hat.domains.base import Domain, Split, Task
 from hat.errors import BadInput
 from hat.harness.model import Harness
 
@@ -25,6 +25,8 @@ class PlannedState:
     split: str
     families: tuple[str, ...]
     digest: str
+    task: str = ""
+    """Digest of the task that it was sampled for; empty: for none in particular."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -32,11 +34,12 @@ class PlannedState:
             "split": self.split,
             "families": list(self.families),
             "digest": self.digest,
+            "task": self.task,
         }
 
     @classmethod
     def of(cls, state: HarnessState) -> "PlannedState":
-        return cls(state.seed, state.split, state.families, state.digest)
+        return cls(state.seed, state.split, state.families, state.digest, state.task)
 
 
 def first_seed(run_seed: int) -> int:
@@ -45,11 +48,26 @@ def first_seed(run_seed: int) -> int:
 
 
 def sample_states(
-    harness: Harness, *, count: int, run_seed: int, split: str, config: AugmentConfig
+    harness: Harness,
+    *,
+    count: int,
+    run_seed: int,
+    split: str,
+    config: AugmentConfig,
+    tasks: Sequence[Task] = (),
 ) -> list[HarnessState]:
-    """``count`` states; a pure function of its arguments."""
+    """``count`` states, each for one of ``tasks`` in turn where there are any; a pure function of its arguments."""
     start = first_seed(run_seed)
-    return [sample_state(harness, seed=start + i, split=split, config=config) for i in range(count)]
+    return [
+        sample_state(
+            harness,
+            seed=start + i,
+            split=split,
+            config=config,
+            task=tasks[i % len(tasks)] if tasks else None,
+        )
+        for i in range(count)
+    ]
 
 
 def expert_gold(harness: Harness, domain: Domain, split: Split, count: int = GOLD_TASKS) -> Gold:
@@ -108,6 +126,10 @@ def verification_report(
         "failed": len(failed_states),
         "gates": per_gate,
         "families": dict(sorted(families.items())),
+        "skipped": [
+            {"family": family, "reason": reason, "states": count}
+            for family, reason, count in skipped_reasons(states)
+        ],
         "failures": [
             {"gate": f.gate, "seed": f.seed, "families": list(f.families), "message": f.message}
             for f in failures

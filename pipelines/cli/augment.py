@@ -11,6 +11,7 @@ from pipelines.cli.output import JsonFlag, err, out, print_json
 if TYPE_CHECKING:
     from hat.augment.config import AugmentConfig
     from hat.augment.state import HarnessState
+    from hat.augment.verify import Gold
     from hat.domains.base import Split
     from hat.harness.model import Harness
 
@@ -38,7 +39,7 @@ def augment(
         Literal["train", "dev", "test"], typer.Option(help="Whose vocabulary and banks.")
     ] = "train",
     family: Annotated[
-        list[str] | None, typer.Option(help="A family, e.g. T1; again for more. Default: all.")
+        list[str] | None, typer.Option(help="A family, e.g. T1; again for more. Default: all that are legal in the split.")
     ] = None,
     out_folder: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to write.")] = None,
     registry: RegistryOption = None,
@@ -74,20 +75,27 @@ def _augment(
 ) -> dict[str, Any]:
     from pydantic import ValidationError
 
-    from hat.augment.config import FAMILIES, AugmentConfig
+    from hat.augment.config import AugmentConfig
     from hat.augment.folder import write_report, write_states
-    from hat.augment.plan import sample_states
+    from hat.augment.plan import expert_gold, sample_states
+    from hat.augment.test_use import log_test_use
+    from hat.domains.base import get_domain
     from hat.errors import BadInput
     from hat.harness.registry import Registry, parse_reference
 
     name, version = parse_reference(target)
     harness = Registry(registry_folder(registry)).load(name, version)
     try:
-        config = AugmentConfig(states=count, original_share=0, families=families or FAMILIES)
+        chosen = {"families": families} if families else {}
+        config = AugmentConfig.full(split, states=count, original_share=0, **chosen)
     except ValidationError as error:
         raise BadInput(str(error.errors()[0]["ctx"]["error"]), where="--family") from error
-    states = sample_states(harness, count=count, run_seed=seed, split=split, config=config)
-    report = _prove(states, harness, config, split)
+    gold = expert_gold(harness, get_domain(harness.domain), split)
+    tasks = [trajectory.task for trajectory in gold.trajectories]
+    states = sample_states(harness, count=count, run_seed=seed, split=split, config=config, tasks=tasks)
+    if split == "test":
+        log_test_use("hat augment", harness, states)
+    report = _prove(states, harness, config, gold)
     write_states(folder, harness, config, states)
     write_report(folder, report)
     return report
@@ -95,28 +103,34 @@ def _augment(
 
 def _verify(folder: Path, registry: Path) -> dict[str, Any]:
     from hat.augment.folder import read_states_document, resample
+    from hat.augment.plan import expert_gold
+    from hat.domains.base import get_domain
     from hat.harness.registry import Registry
 
     document = read_states_document(folder)
     harness = Registry(registry).load(document["harness"], document["version"])
-    config, states = resample(document, harness, folder)
-    return _prove(states, harness, config, cast("Split", states[0].split if states else "train"))
+    split = cast("Split", document["states"][0]["split"] if document["states"] else "train")
+    gold = expert_gold(harness, get_domain(harness.domain), split)
+    tasks = [trajectory.task for trajectory in gold.trajectories]
+    config, states = resample(document, harness, folder, tasks)
+    return _prove(states, harness, config, gold)
 
 
 def _prove(
-    states: "list[HarnessState]", harness: "Harness", config: "AugmentConfig", split: "Split"
+    states: "list[HarnessState]", harness: "Harness", config: "AugmentConfig", gold: "Gold"
 ) -> dict[str, Any]:
     from rich.progress import track
 
-    from hat.augment.plan import expert_gold, verification_report
+    from hat.augment.plan import verification_report
+    from hat.augment.rules.documents import free_prose
     from hat.augment.verify import GATES, verify_state
-    from hat.domains.base import get_domain
 
-    gold = expert_gold(harness, get_domain(harness.domain), split)
     failures = []
     for state in track(states, description="verifying", console=err(), transient=True):
         failures += verify_state(state, harness, config, gold)
-    return verification_report(states, failures, GATES)
+    report = verification_report(states, failures, GATES)
+    prose = [{"where": " ".join(place), "text": item} for place, item in free_prose(harness)]
+    return {**report, "free_prose": prose}
 
 
 def _show(report: dict[str, Any]) -> None:
@@ -124,5 +138,7 @@ def _show(report: dict[str, Any]) -> None:
     for gate, counts in report["gates"].items():
         out().print(f"  {gate}: {counts['passed']} passed, {counts['failed']} failed")
     out().print("  " + ", ".join(f"{family} {count}" for family, count in report["families"].items()))
+    for skip in report["skipped"]:
+        out().print(f"  {skip['family']}, {skip['states']} states: {skip['reason']}", soft_wrap=True)
     for failure in report["failures"][:10]:
         out().print(f"  {failure['gate']} state {failure['seed']}: {failure['message']}", soft_wrap=True)

@@ -76,7 +76,7 @@ def note_prose(state: HarnessState, draw: Draw) -> None:
     """Record how much text the families of rules leave alone."""
     count = len(free_prose(state.canonical))
     if count:
-        draw.notes.append(f"{count} items are free prose and stay as they are")
+        draw.notes.append(f"{count} items of prompts and skills are free prose and stay as they are")
 
 
 def must_precede(earlier: Rule, later: Rule) -> bool:

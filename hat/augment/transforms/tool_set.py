@@ -65,7 +65,8 @@ def _distractor(name: str, description: str, arguments: list[str]) -> Tool:
         "required": list(arguments),
         "additionalProperties": False,
     }
-    return Tool(name, description, json.dumps(schema))
+    # It only reads, as those of the harness may: no annotation gives it away, or forbids what they allow.
+    return Tool(name, description, json.dumps(schema), annotations_json='{"readOnlyHint": true}')
 
 
 def _without_tool(state: HarnessState, task: Task, draw: Draw) -> HarnessState | None:

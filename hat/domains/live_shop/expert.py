@@ -124,7 +124,9 @@ def _look_up(view: ExpertView, asked: Understood) -> Generator[Action, Turn, str
     if asked.intent == "detail":
         return replies.detail(link, asked.attribute, product)
     if asked.intent == "returns":
-        rules = read_return_rules(harness.skill(harness.skill_for("returns")).body.items)
+        # A rule may stand in the prompt as well as in the skill; both are read by now.
+        prompt = [item for block in harness.blocks for item in block.document.items]
+        rules = read_return_rules([*prompt, *harness.skill(harness.skill_for("returns")).body.items])
         try:
             return replies.returns(link, days_to_return(rules, product))
         except KeyError as error:

@@ -27,7 +27,7 @@ def execute_operation(catalogue: Catalogue, operation: str, arguments: Mapping[s
     """Run one operation. Never raises: a wrong call is an error outcome, as a tool's server would answer."""
     signature = SIGNATURES.get(operation)
     if signature is None:
-        return ToolOutcome("error", f"no operation called {operation}", UNKNOWN_OPERATION)
+        return ToolOutcome("error", "this tool does nothing here", UNKNOWN_OPERATION)
     problem = _argument_problem(signature, arguments)
     if problem:
         return ToolOutcome("error", problem, INVALID_ARGUMENTS)
@@ -78,17 +78,18 @@ def canonical_operation(operation: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _argument_problem(signature: Mapping[str, type], arguments: Mapping[str, Any]) -> str | None:
+    """What is wrong, without names: what an argument is called to the model is the harness's business."""
     missing = [name for name in signature if name not in arguments]
     if missing:
-        return f"missing argument {missing[0]}"
+        return "an argument is missing"
     unknown = [name for name in arguments if name not in signature]
     if unknown:
-        return f"unknown argument {unknown[0]}"
+        return "an argument is unknown"
     for name, kind in signature.items():
         value = arguments[name]
         # bool is an int in Python, but not in JSON Schema.
         if not isinstance(value, kind) or isinstance(value, bool):
-            return f"{name} must be {'an integer' if kind is int else 'a string'}"
+            return f"an argument must be {'an integer' if kind is int else 'a string'}"
     return None
 
 

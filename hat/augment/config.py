@@ -37,8 +37,8 @@ FULL_WEIGHTS: Mapping[str, float] = {"S1": 1.5, "S6": 1.5, "T1": 2.0, "T2": 2.0,
 class AugmentConfig(BaseModel):
     """How harness states are sampled.
 
-    ``families: full`` is a preset: every family but those kept for the test split, `FULL_DEPTH` of them in a state, drawn
-    with `FULL_WEIGHTS`. What is set beside it wins.
+    ``families: full`` is a preset: every family but those kept for the test split, `FULL_DEPTH` of them in a state,
+    drawn with `FULL_WEIGHTS`. What is set beside it wins.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

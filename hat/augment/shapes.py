@@ -57,7 +57,8 @@ class Shape:
         grouped: dict[str, Any] = {}
         for argument, value in arguments.items():
             if argument in self._flat and isinstance(value, dict):
-                out.update({self._flat[argument].get(inner, inner): kept for inner, kept in value.items()})
+                shown = self._flat[argument]
+                out.update({shown[inner] if inner in shown else inner: kept for inner, kept in value.items()})
                 continue
             if argument in self._labels and isinstance(value, str):
                 value = self._labels[argument].get(value, value)

@@ -70,9 +70,7 @@ def verify_state(
     ]
 
 
-def check_surfaces(
-    state: HarnessState, harness: Harness, config: AugmentConfig, gold: Gold
-) -> Iterator[str]:
+def check_surfaces(state: HarnessState, harness: Harness, config: AugmentConfig, gold: Gold) -> Iterator[str]:
     """G1."""
     task = next((one.task for one in gold.trajectories if one.task.digest == state.task), None)
     if state.task and task is None:
@@ -133,7 +131,10 @@ def check_replay(state: HarnessState, gold: Gold) -> Iterator[str]:
     if state.regenerates:
         served = regenerate(state, [trajectory.task for trajectory in served], gold.domain, gold.execute)
     for trajectory in served:
-        if state.regenerates and gold.domain.score(trajectory.task, trajectory, state.canonical).accuracy != 1:
+        if (
+            state.regenerates
+            and gold.domain.score(trajectory.task, trajectory, state.canonical).accuracy != 1
+        ):
             yield f"the gold derived again for {trajectory.task.id} is wrong: {trajectory.reply!r}"
             continue
         replayed = replay(trajectory, state, gold)

@@ -39,7 +39,8 @@ def augment(
         Literal["train", "dev", "test"], typer.Option(help="Whose vocabulary and banks.")
     ] = "train",
     family: Annotated[
-        list[str] | None, typer.Option(help="A family, e.g. T1; again for more. Default: all that are legal in the split.")
+        list[str] | None,
+        typer.Option(help="A family, e.g. T1; again for more. Default: all that are legal in the split."),
     ] = None,
     out_folder: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to write.")] = None,
     registry: RegistryOption = None,

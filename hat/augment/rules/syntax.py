@@ -96,9 +96,7 @@ def _denial(text: str) -> dict[str, Any] | None:
     return None
 
 
-def say(
-    statement: Statement, *, modality: str | None, condition: str | None, verb: str | None
-) -> str:
+def say(statement: Statement, *, modality: str | None, condition: str | None, verb: str | None) -> str:
     """The statement in other forms of the bank; a part whose form is None is said plainly, a verb by its first form.
 
     A table has one form only.

@@ -71,7 +71,9 @@ class DeferCheck(Transform):
     family = "K4"
     summary = "check a call's arguments before the reply instead of before the call"
     needs = "a hook that checks the arguments of all tools before the call, and tools that only read"
-    invariant = "the same replies are accepted in the end: a wrong call has no effect, and must be made right first"
+    invariant = (
+        "the same replies are accepted in the end: a wrong call has no effect, and must be made right first"
+    )
     breaks = "expecting a correction at one point"
     surfaces = frozenset({"hooks"})
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from hat.augment.banks import bank
 from hat.augment.rules.atoms import Atom, Rule, Statement
@@ -160,7 +161,7 @@ def _merge_two(harness: Harness, draw: Draw) -> Harness | None:
     rules = _rules(harness)
     choices = [
         (one, other)
-        for one, other in zip(rules, rules[1:], strict=False)
+        for one, other in pairwise(rules)
         if one[0] == other[0] and other[1] == one[1] + 1 and one[2].end == other[2].end
     ]
     if not choices:

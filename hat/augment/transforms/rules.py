@@ -18,7 +18,7 @@ class ReorderRules(Transform):
     family = "S5"
     summary = "reorder rules and the entries of their tables"
     needs = "a document with two rules whose order is free, or a rule that is a table"
-    invariant = "the same rules in each document; what comes first stays first, steps keep their order and stay before replies"
+    invariant = "the same rules in each document; steps keep their order, and what comes first stays first"
     breaks = "a rule's place in its document"
     surfaces = frozenset({"blocks", "skills"})
 

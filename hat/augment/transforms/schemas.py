@@ -47,7 +47,13 @@ def is_plain_object(schema: Any) -> bool:
 
 def enum_of_texts(schema: Any) -> list[str]:
     """The values of an enum of different texts; empty where the value is anything else."""
-    if not isinstance(schema, Mapping) or not set(schema) <= {"type", "enum", "default", "description", "title"}:
+    if not isinstance(schema, Mapping) or not set(schema) <= {
+        "type",
+        "enum",
+        "default",
+        "description",
+        "title",
+    }:
         return []
     values = schema.get("enum", [])
     if schema.get("type", "string") != "string" or not all(isinstance(value, str) for value in values):

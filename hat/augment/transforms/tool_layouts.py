@@ -31,7 +31,11 @@ class LayOutArguments(Transform):
         group = _free(draw.rng.sample(words["groups"][draw.split], k=len(words["groups"][draw.split])), taken)
         shapes: dict[str, Shape] = {}
         for tool in state.canonical.tools:
-            reason = "it has a layout already" if tool.name in state.codec.shapes else unsupported(tool.input_schema)
+            reason = (
+                "it has a layout already"
+                if tool.name in state.codec.shapes
+                else unsupported(tool.input_schema)
+            )
             shape = None if reason else _shape(tool, group, taken, draw)
             if shape is not None:
                 shapes[tool.name] = shape
@@ -145,7 +149,9 @@ def _shape(tool: Tool, group: str, taken: set[str], draw: Draw) -> Shape | None:
         values = enum_of_texts(schema)
         if values:
             word = draw.rng.choice(bank("argument_layouts")["labels"][draw.split])
-            shown = [f"{word}_{number}" for number in draw.rng.sample(range(1, len(values) + 1), k=len(values))]
+            shown = [
+                f"{word}_{number}" for number in draw.rng.sample(range(1, len(values) + 1), k=len(values))
+            ]
             if not set(shown) & set(values):
                 labels.append((name, tuple(zip(values, shown, strict=True))))
     flattened = []
@@ -164,4 +170,3 @@ def _shape(tool: Tool, group: str, taken: set[str], draw: Draw) -> Shape | None:
 
 def _free(candidates: list[str], taken: set[str]) -> str:
     return next((name for name in candidates if name not in taken), "")
-

@@ -19,7 +19,9 @@ class ChangeToolSet(Transform):
     family = "T7"
     summary = "add tools that no task needs, or remove those that this task does not need"
     needs = "nothing to add; a task to remove"
-    invariant = "no other way to solve: an added tool only ever fails, a removed one is named nowhere any more"
+    invariant = (
+        "no other way to solve: an added tool only ever fails, a removed one is named nowhere any more"
+    )
     breaks = "choosing among a fixed set of tools"
     surfaces = frozenset({"tools", "bindings", "skills", "only_task"})
 
@@ -41,7 +43,9 @@ class ChangeToolSet(Transform):
 
     def check(self, before: HarnessState, after: HarnessState) -> Iterator[str]:
         old, new = before.canonical, after.canonical
-        if [tool for tool in new.tools if tool in old.tools] != [tool for tool in old.tools if tool in new.tools]:
+        if [tool for tool in new.tools if tool in old.tools] != [
+            tool for tool in old.tools if tool in new.tools
+        ]:
             yield "tools changed places"
         for tool in new.tools:
             if tool not in old.tools and new.binding(tool.name).operation != UNAVAILABLE:

@@ -61,7 +61,9 @@ class RenameArguments(Transform):
         opaque = draw.rng.random() < draw.config.opaque_share
         shared: dict[str, str] = {}
         arguments = dict(state.codec.arguments)
-        left = {name for tool in state.canonical.tools if unsupported(tool.input_schema) for name in _names(tool)}
+        left = {
+            name for tool in state.canonical.tools if unsupported(tool.input_schema) for name in _names(tool)
+        }
         for tool in state.canonical.tools:
             reason = unsupported(tool.input_schema)
             if reason:

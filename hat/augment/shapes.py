@@ -58,7 +58,8 @@ class Shape:
         for argument, value in arguments.items():
             if argument in self._flat and isinstance(value, dict):
                 shown = self._flat[argument]
-                out.update({shown[inner] if inner in shown else inner: kept for inner, kept in value.items()})
+                for inner, kept in value.items():
+                    out[shown.get(inner, inner)] = kept
                 continue
             if argument in self._labels and isinstance(value, str):
                 value = self._labels[argument].get(value, value)

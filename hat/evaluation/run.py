@@ -8,6 +8,7 @@ from hat.agent.episode import Episode
 from hat.agent.faults import with_faults
 from hat.agent.policies.local import LocalPolicy
 from hat.agent.policy import Executor, Policy
+from hat.augment.test_use import log_test_use
 from hat.domains.base import Domain
 from hat.errors import BadInput
 from hat.evaluation.config import EvaluateConfig
@@ -33,7 +34,13 @@ def evaluate(
     model_digest: str = "",
     progress: Progress = lambda done, total: None,
 ) -> dict[str, Any]:
-    """The evaluation document of a Hugging Face model folder; see `evaluate_policy`."""
+    """The evaluation document of a Hugging Face model folder; see `evaluate_policy`.
+
+    Each evaluation on the test split is logged (`hat.augment.test_use`).
+    """
+    if config.split == "test":
+        items = [item for suite in build_suites(harness, domain, config).values() for item in suite]
+        log_test_use(f"evaluate {model or Path(model_folder).name}", harness, [item.state for item in items])
     policy = LocalPolicy(model_folder, max_new_tokens=config.max_new_tokens, batch_size=config.batch_size)
     document = evaluate_policy(
         policy,

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from hat.augment.config import AugmentConfig
+from hat.augment.config import AugmentConfig, test_only_settings
 from hat.errors import BadInput
 from hat.evaluation.config import EvaluateConfig
 from hat.files import read_json, write_json_atomic
@@ -55,6 +55,14 @@ class RunConfig(BaseModel):
     """The suites."""
     gate: GateConfig = GateConfig()
     """How the run is decided."""
+
+    @field_validator("augment")
+    @classmethod
+    def _trains_on_no_test_item(cls, augment: AugmentConfig) -> AugmentConfig:
+        kept = test_only_settings(augment)
+        if kept:
+            raise ValueError(f"{kept[0]} is kept for the test split, and a run trains on its states")
+        return augment
 
     @property
     def environment(self) -> str:

@@ -28,7 +28,7 @@ class LayOutArguments(Transform):
     def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
         taken = taken_names(state)
         words = bank("argument_layouts")
-        group = _free(draw.rng.sample(words["groups"][draw.split], k=len(words["groups"][draw.split])), taken)
+        group = _free(draw.rng.sample(words["groups"], k=len(words["groups"])), taken)
         shapes: dict[str, Shape] = {}
         for tool in state.canonical.tools:
             reason = (
@@ -148,7 +148,7 @@ def _shape(tool: Tool, group: str, taken: set[str], draw: Draw) -> Shape | None:
     for name, schema in properties.items():
         values = enum_of_texts(schema)
         if values:
-            word = draw.rng.choice(bank("argument_layouts")["labels"][draw.split])
+            word = draw.rng.choice(bank("argument_layouts")["labels"])
             shown = [
                 f"{word}_{number}" for number in draw.rng.sample(range(1, len(values) + 1), k=len(values))
             ]

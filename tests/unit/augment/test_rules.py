@@ -1,0 +1,115 @@
+"""Rules: which sentences are rules, what they mean, and that other words keep the meaning."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hat.augment.banks import bank
+from hat.augment.rules.atoms import Rule
+from hat.augment.rules.syntax import forms_for, parse_rule, say
+
+RULES = {
+    "Call `get_price`.": [("must", "", "call `get_price`", ("`get_price`",))],
+    "Use `get_price`.": [("must", "", "call `get_price`", ("`get_price`",))],
+    "Look facts up with tools; never guess a price.": [
+        ("must", "", "look facts up with tools", ()),
+        ("must not", "", "guess a price", ()),
+    ],
+    "Unknown link or other topic: say sorry.": [("must", "unknown link or other topic", "say sorry", ())],
+    "For Fujian: say 2 days.": [("must", "Fujian", "say 2 days", ("2",))],
+    "If a link is sold out, do not give its price.": [
+        ("must not", "a link is sold out", "give its price", ())
+    ],
+    "Food and final sale: no returns.": [("must not", "food and final sale", "returns", ())],
+    "By class: clothing 7 days, home 30 days.": [
+        ("value", "class is clothing", "7 days", ("7",)),
+        ("value", "class is home", "30 days", ("30",)),
+    ],
+    "You may offer a coupon": [("may", "", "offer a coupon", ())],
+    "You may not offer a coupon.": [("must not", "", "offer a coupon", ())],
+    'Say "back soon. or not"; promise nothing.': [
+        ("must", "", 'say "back soon. or not"', ('"back soon. or not"',)),
+        ("must", "", "promise nothing", ()),
+    ],
+}
+PROSE = (
+    "The shop opens at nine.",
+    "Now showing link {{ showing }}.",
+    "Say how many are left; with 0 left say sold out.",
+    "No returns.",
+    "Call",
+    "By class: clothing 7 days.",
+    "",
+)
+
+
+@pytest.mark.parametrize("item", RULES)
+def test_a_rule_is_read_to_its_atoms(item: str) -> None:
+    rule = parse_rule(item)
+    assert rule is not None
+    assert [(a.modality, a.condition, a.action, a.literals) for a in rule.atoms] == RULES[item]
+    assert rule.text == item
+
+
+@pytest.mark.parametrize("item", PROSE)
+def test_free_prose_is_no_rule(item: str) -> None:
+    assert parse_rule(item) is None
+
+
+def test_first_is_part_of_the_meaning() -> None:
+    rule, other = parse_rule("First load `item-qa`."), parse_rule("Load `item-qa`.")
+    assert rule is not None
+    assert other is not None
+    assert rule.atoms[0].first
+    assert rule.atoms != other.atoms
+
+
+@given(
+    data=st.data(),
+    split=st.sampled_from(["train", "dev", "test"]),
+    verb=st.sampled_from(sorted(bank("rule_wordings")["verbs"])),
+    rest=st.sampled_from(["the price", "`get_price` with 3", "it in 2.5 days", 'no "free" gifts']),
+    lead=st.sampled_from(["", "Never ", "You may ", "First "]),
+    condition=st.sampled_from(["", "If a link is gone, ", "Unknown link: "]),
+)
+@settings(max_examples=150, deadline=None)
+def test_a_rule_in_any_other_words_of_the_bank_has_the_same_atoms(
+    data: st.DataObject, split: str, verb: str, rest: str, lead: str, condition: str
+) -> None:
+    if condition and lead == "First ":
+        condition = ""
+    item = f"{condition}{lead or ''}{verb if lead or condition else verb.capitalize()} {rest}."
+    rule = parse_rule(item)
+    assert rule is not None
+    (statement,) = rule.statements
+    modalities, conditions, verbs = forms_for(statement, split)
+
+    def maybe(forms: list[str]) -> str | None:
+        return data.draw(st.sampled_from([None, *forms]))
+
+    said = say(statement, modality=maybe(modalities), condition=maybe(conditions), verb=maybe(verbs))
+    again = parse_rule(f"{said}.")
+    assert again is not None
+    assert again.atoms == rule.atoms
+
+
+def test_a_verbs_forms_belong_to_it_alone_and_to_one_split() -> None:
+    forms = [
+        form
+        for lemma, by_split in bank("rule_wordings")["verbs"].items()
+        for form in [lemma, *(f for listed in by_split.values() for f in listed)]
+    ]
+    assert len(forms) == len(set(forms))
+    for group in (*bank("rule_wordings")["modalities"].values(), bank("rule_wordings")["denials"]):
+        listed = [form for forms_of_split in group.values() for form in forms_of_split]
+        assert len(listed) == len(set(listed))
+
+
+def test_split_and_merged_rules_say_the_same() -> None:
+    rule = parse_rule("Say sorry, you cannot answer that. Promise nothing.")
+    assert rule is not None
+    parts = [Rule((statement,), rule.end).text for statement in rule.statements]
+    assert parts == ["Say sorry, you cannot answer that.", "Promise nothing."]
+    merged = parse_rule(rule.text)
+    assert merged is not None
+    assert merged.atoms == rule.atoms

@@ -57,9 +57,9 @@ class Shape:
         grouped: dict[str, Any] = {}
         for argument, value in arguments.items():
             if argument in self._flat and isinstance(value, dict):
-                shown = self._flat[argument]
+                names = self._flat[argument]
                 for inner, kept in value.items():
-                    out[shown.get(inner, inner)] = kept
+                    out[names[str(inner)] if inner in names else str(inner)] = kept
                 continue
             if argument in self._labels and isinstance(value, str):
                 value = self._labels[argument].get(value, value)

@@ -175,7 +175,7 @@ class Episode:
     def _load_skill(self, call: Call) -> Observation:
         arguments = dict(self.state.canonical.binding(call.name).arguments)
         skill = next(
-            (call.arguments[name] for name, to in arguments.items() if to == LOAD_SKILL_ARGUMENT), None
+            (call.arguments.get(name) for name, to in arguments.items() if to == LOAD_SKILL_ARGUMENT), None
         )
         if any(known.name == skill for known in self.state.canonical.skills):
             return Observation("skill", skill)

@@ -49,8 +49,6 @@ class AugmentConfig(BaseModel):
     """Tasks learnt whole under one state, behind one prompt prefix."""
     original_share: Probability = 0.2
     """Share of states that are the unchanged harness."""
-    twin_share: Probability = 0.0
-    """Share of states that are one of a pair of twins, whose right behaviour differs."""
     families: tuple[str, ...] = DEFAULT_FAMILIES
     """Families that may be used, or ``full``; leave some out for an ablation."""
     probability: Probability = 0.6

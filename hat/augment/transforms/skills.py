@@ -88,7 +88,7 @@ class RedescribeSkills(Transform):
 
 class AddDistractorSkills(Transform):
     family = "S3"
-    summary = "add skills that answer nothing"
+    summary = "add skills that answer nothing, near misses among them"
     needs = "nothing"
     invariant = "every skill stays, and what is added answers no intent"
     breaks = "choosing among a fixed set of skills"
@@ -96,7 +96,11 @@ class AddDistractorSkills(Transform):
 
     def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
         known = {skill.name for skill in state.canonical.skills}
-        entries = [entry for entry in bank("distractor_skills")[draw.split] if entry[0] not in known]
+        entries = [*bank("distractor_skills")[draw.split]]
+        if draw.config.depth is not None:
+            # The states that are drawn without a depth were there before the near misses were.
+            entries += bank("near_miss_skills")[draw.split]
+        entries = [entry for entry in entries if entry[0] not in known]
         chosen = draw.rng.sample(entries, k=min(len(entries), draw.rng.randint(1, 2)))
         if not chosen:
             raise Skip("the harness has every distractor skill of the bank already")

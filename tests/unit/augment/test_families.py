@@ -219,8 +219,9 @@ def test_banks_of_texts_share_nothing_between_splits() -> None:
                 assert entry[split]
             texts = [text for split in SPLITS for text in entry[split]]
             assert len(texts) == len(set(texts))
-    for name in ("distractor_tools", "distractor_skills"):
-        names = [entry[0] for split in SPLITS for entry in bank(name)[split]]
+    skills = [bank("distractor_skills"), bank("near_miss_skills")]
+    for banks in ([bank("distractor_tools")], skills):
+        names = [entry[0] for one in banks for split in SPLITS for entry in one[split]]
         assert len(names) == len(set(names))
 
 
@@ -233,6 +234,12 @@ def test_every_description_of_the_bank_says_its_own_purpose_and_no_other() -> No
     for operation, entry in bank("tool_descriptions")["live_shop"].items():
         for text in (text for split in SPLITS for text in entry[split]):
             assert any(word in text.lower() for word in entry["words"]), (operation, text)
+
+
+def test_no_near_miss_is_described_by_the_words_of_a_skill_that_answers() -> None:
+    words = {word for entry in bank("skill_descriptions")["live_shop"].values() for word in entry["words"]}
+    for _, description, _ in (entry for split in SPLITS for entry in bank("near_miss_skills")[split]):
+        assert not [word for word in words if word in description.lower()], description
 
 
 def test_free_prose_stays_byte_for_byte() -> None:

@@ -20,30 +20,79 @@ from hat.augment.test_use import FILE_NAME, log_test_use
 from hat.domains.base import get_domain
 from hat.errors import BadInput
 from hat.files import sha256_text
+from hat.harness.model import Binding, Block, Document, Harness, Hook, Limits, Skill, Tool
 from hat.harness.registry import Registry
 from hat.runs.config import parse_config
 
 REGISTRY = Registry(Path(__file__).resolve().parents[3] / "harness_registry")
 HARNESS = REGISTRY.load("live-shop", "1.0.0")
 
-# SHA-256 over digest and families of the first 60 states, one a line. A training reads seeds: they must go on to mean
-# the states that they meant.
+
+def small_harness() -> Harness:
+    """Of no registry, so that it never changes: the digests below are of its states."""
+
+    def tool(name: str, description: str, *arguments: str) -> Tool:
+        properties = {argument: {"type": "string"} for argument in arguments}
+        schema = {"type": "object", "properties": properties, "required": list(arguments)}
+        return Tool(name, description, json.dumps(schema))
+
+    def skill(name: str, intents: tuple[str, ...], *items: str) -> Skill:
+        return Skill(
+            name, f"About {name}", "reply" if intents else "strategy", intents, Document(name, items)
+        )
+
+    return Harness(
+        name="small",
+        version="1.0.0",
+        parent=None,
+        changed="First",
+        domain="live_shop",
+        tools=(
+            tool("get_product_info", "Price", "link_id"),
+            tool("get_shipping", "Days and fee", "link_id", "region"),
+            tool("load_skill", "Read a skill", "name"),
+        ),
+        skills=(
+            skill("item-qa", ("price",), "Call `get_product_info`.", "Give the price."),
+            skill("delivery", ("shipping",), "Call `get_shipping` with `region`."),
+            skill("polite-decline", (), "Say sorry."),
+        ),
+        blocks=(
+            Block(
+                "rules", "prompt", Document("Rules", ("Load one with `load_skill`.", "Never guess a price."))
+            ),
+            Block("skills", "skills", Document("Skills", ())),
+            Block("room", "prompt", Document("Room", ("Host {{ host }}.",))),
+        ),
+        hooks=(
+            Hook("PreToolUse", "*", "arguments_valid", "Wrong: {problem}."),
+            Hook("PreReply", "*", "reply_skill_loaded", "Use `load_skill`."),
+        ),
+        limits=Limits(6, 8, 160, 2),
+        layout="markdown",
+        bindings=(
+            ("get_product_info", Binding("product_info", (("link_id", "link_id"),))),
+            ("get_shipping", Binding("shipping_quote", (("link_id", "link_id"), ("region", "region")))),
+            ("load_skill", Binding("load_skill", (("name", "skill"),))),
+        ),
+    )
+
+
+# SHA-256 over digest and families of the first 60 states of `small_harness`, one a line. A training reads seeds: they
+# must go on to mean the states that they meant.
 DEFAULT_STATES = {
-    ("1.0.0", "train"): "37d926488814228a67856d368b75b9ae86580a67ec23b8c995eb470b6150e3f1",
-    ("1.0.0", "dev"): "179f7fbdfc5218e358f1e4882b8e7506e67a592d9f1df4c1406a531bb07ba492",
-    ("1.0.0", "test"): "def27515310d2581737f7e4961cdf7afb9db363b8eb18b4e61d12bb01e5cb231",
-    ("1.1.0", "train"): "500a68626a737aaffd3ea02f4ba9b1012f55fdb3b0371d128d21034637f2d0e8",
-    ("1.1.0", "dev"): "7d613ed6fef2576a08603c150e332fecbce9ace8c42cbc67fe47a90f3520d8fa",
-    ("1.1.0", "test"): "f3ced5f209cfa353feb0856f074e18f5b084ec868f78e5a7d926ce0f4a67df36",
+    "train": "972e3d522291ae76d42aa83256bcae54724d95d1c273859221c4fbd618722442",
+    "dev": "fd17fec12fa624ed92c4bdd0167b99b792cd45bf593018388b5fe26f54ea3902",
+    "test": "c7b762d0146958bc0f63dc65723ffeb34c1ce20f6bd75d3b74c3847bd4977719",
 }
 
 
-@pytest.mark.parametrize(("version", "split"), DEFAULT_STATES)
-def test_the_default_settings_give_the_states_that_they_always_gave(version: str, split: str) -> None:
-    harness = REGISTRY.load("live-shop", version)
+@pytest.mark.parametrize("split", DEFAULT_STATES)
+def test_the_default_settings_give_the_states_that_they_always_gave(split: str) -> None:
+    harness = small_harness()
     states = [sample_state(harness, seed=i, split=split, config=AugmentConfig()) for i in range(60)]
     lines = "\n".join(f"{state.digest},{','.join(state.families)}" for state in states)
-    assert sha256_text(lines) == DEFAULT_STATES[version, split]
+    assert sha256_text(lines) == DEFAULT_STATES[split]
     assert all(not state.skipped and not state.only_task for state in states)
 
 

@@ -124,6 +124,8 @@ def forms_for(statement: Statement, split: str) -> tuple[list[str], list[str], l
         return [], [], []
     kind = "clause" if statement.clause else "noun"
     conditions = words["conditions"][kind][split] if statement.condition else []
+    if statement.condition.startswith("as "):
+        conditions = []  # "as food" takes no second preposition
     if not statement.verb:
         return words["denials"][split], conditions, []
     return (

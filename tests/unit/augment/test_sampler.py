@@ -81,9 +81,9 @@ def small_harness() -> Harness:
 # SHA-256 over digest and families of the first 60 states of `small_harness`, one a line. A training reads seeds: they
 # must go on to mean the states that they meant.
 DEFAULT_STATES = {
-    "train": "972e3d522291ae76d42aa83256bcae54724d95d1c273859221c4fbd618722442",
-    "dev": "fd17fec12fa624ed92c4bdd0167b99b792cd45bf593018388b5fe26f54ea3902",
-    "test": "c7b762d0146958bc0f63dc65723ffeb34c1ce20f6bd75d3b74c3847bd4977719",
+    "train": "287d5f96c083f17a6522d91deaa1e440e049b0f671700f16527568e8d9bf0ab9",
+    "dev": "773e364f3a2b749d8790c2793b57e3232903e89b398279d4936592be0ac3c2e0",
+    "test": "c85e5955dfecc8b7289333322099533fb35946c792d5ef61d06e8b837197e761",
 }
 
 

@@ -1,8 +1,8 @@
 """The harness as a frozen value: tools, skills, prompt blocks, hooks, limits and bindings."""
 
 import json
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache, cached_property
 from typing import Any, Literal, TypeVar
 
 from hat.errors import BadInput
@@ -38,6 +38,11 @@ class Tool:
 
     @property
     def input_schema(self) -> dict[str, Any]:
+        """A copy of the schema's top level; what is inside it is shared and must not be changed."""
+        return dict(self._input_schema)
+
+    @cached_property
+    def _input_schema(self) -> dict[str, Any]:
         schema: dict[str, Any] = json.loads(self.input_schema_json)
         return schema
 
@@ -122,9 +127,14 @@ class Harness:
 
     @cached_property
     def content_digest(self) -> str:
-        content = asdict(self)
+        content = _plain(self)
         content.pop("files_digest")
         return sha256_text(canonical_json(content))
+
+    @cached_property
+    def prompts(self) -> dict[str, str]:
+        """What `hat.harness.render.render_system_prompt` has rendered, by session."""
+        return {}
 
     def tool(self, name: str) -> Tool:
         return _named(self.tools, name, "tool")
@@ -158,3 +168,23 @@ def _named(values: tuple[_Named, ...], name: str, what: str) -> _Named:
         if value.name == name:
             return value
     raise BadInput(f"no {what} named {name!r}")
+
+
+def _plain(value: Any) -> Any:
+    """What `dataclasses.asdict` gives, but for the copies that it makes of every leaf: digests are taken often."""
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    plain = {}
+    for name in _field_names(type(value)):
+        inner = getattr(value, name)
+        plain[name] = inner if type(inner) in _LEAVES else _plain(inner)
+    return plain or value
+
+
+_LEAVES = (str, int, type(None))
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    """Names of a dataclass's fields; none for any other type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()

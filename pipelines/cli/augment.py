@@ -1,5 +1,6 @@
 """`hat augment`: sample harness states, prove the gates on each, and prove a folder of them again."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -10,6 +11,7 @@ from pipelines.cli.output import JsonFlag, err, out, print_json
 
 if TYPE_CHECKING:
     from hat.augment.config import AugmentConfig
+    from hat.augment.plan import Proof
     from hat.augment.state import HarnessState
     from hat.augment.verify import Gold
     from hat.domains.base import Split
@@ -78,7 +80,7 @@ def _augment(
 
     from hat.augment.config import AugmentConfig
     from hat.augment.folder import write_report, write_states
-    from hat.augment.plan import expert_gold, sample_states
+    from hat.augment.plan import draw_states, expert_gold
     from hat.augment.test_use import log_test_use
     from hat.domains.base import get_domain
     from hat.errors import BadInput
@@ -93,11 +95,12 @@ def _augment(
         raise BadInput(str(error.errors()[0]["ctx"]["error"]), where="--family") from error
     gold = expert_gold(harness, get_domain(harness.domain), split)
     tasks = [trajectory.task for trajectory in gold.trajectories]
-    states = sample_states(harness, count=count, run_seed=seed, split=split, config=config, tasks=tasks)
+    states = draw_states(harness, count=count, run_seed=seed, split=split, config=config, tasks=tasks)
+    proof = _prove(states, count, harness, config, gold)
     if split == "test":
-        log_test_use("hat augment", harness, states)
-    report = _prove(states, harness, config, gold)
-    write_states(folder, harness, config, states)
+        log_test_use("hat augment", harness, proof.planned)
+    report = _report(proof, harness)
+    write_states(folder, harness, config, proof.planned)
     write_report(folder, report)
     return report
 
@@ -110,28 +113,30 @@ def _verify(folder: Path, registry: Path) -> dict[str, Any]:
 
     document = read_states_document(folder)
     harness = Registry(registry).load(document["harness"], document["version"])
-    split = cast("Split", document["states"][0]["split"] if document["states"] else "train")
+    planned = document["states"]
+    split = cast("Split", planned[0]["split"] if planned else "train")
     gold = expert_gold(harness, get_domain(harness.domain), split)
     tasks = [trajectory.task for trajectory in gold.trajectories]
     config, states = resample(document, harness, folder, tasks)
-    return _prove(states, harness, config, gold)
+    return _report(_prove(states, len(planned), harness, config, gold), harness)
 
 
 def _prove(
-    states: "list[HarnessState]", harness: "Harness", config: "AugmentConfig", gold: "Gold"
-) -> dict[str, Any]:
+    states: "Iterable[HarnessState]", count: int, harness: "Harness", config: "AugmentConfig", gold: "Gold"
+) -> "Proof":
     from rich.progress import track
 
-    from hat.augment.plan import verification_report
-    from hat.augment.rules.documents import free_prose
-    from hat.augment.verify import GATES, verify_state
+    from hat.augment.plan import prove_states
 
-    failures = []
-    for state in track(states, description="verifying", console=err(), transient=True):
-        failures += verify_state(state, harness, config, gold)
-    report = verification_report(states, failures, GATES)
+    shown = track(states, total=count, description="proving", console=err(), transient=True)
+    return prove_states(shown, harness, config, gold)
+
+
+def _report(proof: "Proof", harness: "Harness") -> dict[str, Any]:
+    from hat.augment.rules.documents import free_prose
+
     prose = [{"where": " ".join(place), "text": item} for place, item in free_prose(harness)]
-    return {**report, "free_prose": prose}
+    return {**proof.report(), "free_prose": prose}
 
 
 def _show(report: dict[str, Any]) -> None:
@@ -142,4 +147,5 @@ def _show(report: dict[str, Any]) -> None:
     for skip in report["skipped"]:
         out().print(f"  {skip['family']}, {skip['states']} states: {skip['reason']}", soft_wrap=True)
     for failure in report["failures"][:10]:
-        out().print(f"  {failure['gate']} state {failure['seed']}: {failure['message']}", soft_wrap=True)
+        where = f"{failure['gate']} state {failure['seed']}, {failure['transform']}, {failure['symbol']}"
+        out().print(f"  {where}: {failure['message']}", soft_wrap=True, markup=False)

@@ -164,7 +164,7 @@ def _rules(changed: Harness, harness: Harness, families: set[str]) -> Iterator[F
     said, says = _literals(harness), _literals(changed)
     for literal in says - said:
         yield Finding(literal, f"the rules now name {literal!r}, which the harness does not", "skills")
-    if not families & _MASKS_RULES:
+    if not families & (_MASKS_RULES | _ADDS_OR_REMOVES_TOOLS):
         for literal in said - says:
             yield Finding(literal, f"the rules no longer name {literal!r}", "skills")
 

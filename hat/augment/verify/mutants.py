@@ -71,7 +71,7 @@ def try_mutant(mutant: Mutant, subject: Subject, trajectory: Trajectory) -> Iter
     kept = without_blocked_turns(played)
     scored = kept.with_scores(gold.domain.score(kept.task, kept, state.canonical))
     if rejection_reason(scored) is None:
-        if _right_without_the_state(mutant, subject, trajectory):
+        if not mutant.refused and _right_without_the_state(mutant, subject, trajectory):
             return
         why = f"the mutant {mutant.kind!r} of {trajectory.task.id} passes: {mutant.symbol}"
         yield Finding(mutant.symbol, why, mutant.surface)
@@ -266,12 +266,16 @@ def _old_skill(gold: _Gold) -> Mutant | None:
     if not isinstance(old, str) or gold.state.codec.skill(old) == old:
         return None
     presented = gold.script[turn][1][at]
-    shown = {
-        name: old if value == gold.state.codec.skill(old) else value
-        for name, value in presented.arguments.items()
-    }
+    shown = _with_value(dict(presented.arguments), gold.state.codec.skill(old), old)
     script = gold.with_call(turn, at, Call(presented.name, shown))
     return Mutant("old skill name", old, script, "codec.skills", refused=True)
+
+
+def _with_value(arguments: Any, old: str, new: str) -> Any:
+    """The arguments with one value in place of another, in whatever layout."""
+    if isinstance(arguments, dict):
+        return {name: _with_value(value, old, new) for name, value in arguments.items()}
+    return new if arguments == old else arguments
 
 
 _KINDS: Mapping[str, Callable[[_Gold], Mutant | None]] = {

@@ -127,9 +127,12 @@ class Harness:
 
     @cached_property
     def content_digest(self) -> str:
-        content = _plain(self)
-        content.pop("files_digest")
-        return sha256_text(canonical_json(content))
+        content = (
+            f'"{name}":{_canonical(getattr(self, name))}'
+            for name in sorted(_field_names(Harness))
+            if name != "files_digest"
+        )
+        return sha256_text(f"{{{','.join(content)}}}")
 
     @cached_property
     def prompts(self) -> dict[str, str]:
@@ -170,18 +173,23 @@ def _named(values: tuple[_Named, ...], name: str, what: str) -> _Named:
     raise BadInput(f"no {what} named {name!r}")
 
 
-def _plain(value: Any) -> Any:
-    """What `dataclasses.asdict` gives, but for the copies that it makes of every leaf: digests are taken often."""
+def _canonical(value: Any) -> str:
+    """`hat.files.canonical_json` of `dataclasses.asdict`, written once for each part: states share most of theirs."""
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    plain = {}
-    for name in _field_names(type(value)):
-        inner = getattr(value, name)
-        plain[name] = inner if type(inner) in _LEAVES else _plain(inner)
-    return plain or value
+        return f"[{','.join(map(_canonical, value))}]"
+    names = _field_names(type(value))
+    if not names:
+        return canonical_json(value)
+    # A frozen value cannot change, so neither can its text.
+    known: dict[str, Any] = value.__dict__
+    if _TEXT not in known:
+        content = (f'"{name}":{_canonical(known[name])}' for name in sorted(names))
+        known[_TEXT] = f"{{{','.join(content)}}}"
+    text: str = known[_TEXT]
+    return text
 
 
-_LEAVES = (str, int, type(None))
+_TEXT = "_canonical_text"
 
 
 @cache

@@ -18,7 +18,7 @@ from hat.augment.state import HarnessState
 from hat.augment.verify.finding import Finding
 from hat.augment.verify.gold import Script, Subject, play
 from hat.trajectories.record import Trajectory
-from hat.trajectories.selection import rejection_reason, without_blocked_turns
+from hat.trajectories.selection import rejection_reason, was_blocked, without_blocked_turns
 
 _DIGITS = re.compile(r"\d+")
 _SWAPS_NAMES = "C1"
@@ -68,7 +68,7 @@ def try_mutant(mutant: Mutant, subject: Subject, trajectory: Trajectory) -> Iter
         return
     played = episode.trajectory()
     # Judged as generated episodes are: without the turns that took no effect.
-    kept = without_blocked_turns(played)
+    kept = without_blocked_turns(played) if any(map(was_blocked, played.turns)) else played
     scored = kept.with_scores(gold.domain.score(kept.task, kept, state.canonical))
     if rejection_reason(scored) is None:
         if not mutant.refused and _right_without_the_state(mutant, subject, trajectory):

@@ -15,6 +15,8 @@ from hat.augment.state import HarnessState
 from hat.domains.base import Task
 from hat.trajectories.record import Turn
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+
 
 @dataclass(frozen=True)
 class CheckContext:
@@ -52,7 +54,7 @@ def arguments_valid(context: CheckContext) -> Mapping[str, str] | None:
 
 def _argument_problem(state: HarnessState, call: Call) -> Mapping[str, str] | None:
     tool = state.canonical.tool(call.name)
-    problem = argument_problem(tool.input_schema_json, json.dumps(dict(call.arguments), ensure_ascii=False))
+    problem = argument_problem(tool.input_schema_json, _ENCODER.encode(dict(call.arguments)))
     return None if problem is None else {"problem": problem}
 
 

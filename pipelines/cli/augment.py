@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hat.harness.model import Harness
 
 VERIFY = "verify"
+SHOW = "show"
 
 
 def register(app: typer.Typer) -> None:
@@ -29,11 +30,16 @@ def augment(
     target: Annotated[
         str,
         typer.Argument(
-            metavar="NAME@VERSION | verify", help="Harness to augment; or `verify`, then a folder."
+            metavar="NAME@VERSION | verify | show",
+            help="Harness to augment; or `verify`, then a folder; or `show`, then a harness.",
         ),
     ],
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="With `verify`: a folder that `hat augment` wrote.")
+        Path | None,
+        typer.Argument(
+            metavar="[DIR | NAME@VERSION]",
+            help="With `verify`: a folder that `hat augment` wrote. With `show`: a harness.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed: the same one gives the same states.")] = 0,
     count: Annotated[int, typer.Option(min=1, help="How many states.")] = 20,
@@ -45,12 +51,28 @@ def augment(
         typer.Option(help="A family, e.g. T1; again for more. Default: all that are legal in the split."),
     ] = None,
     out_folder: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to write.")] = None,
+    intent: Annotated[
+        str | None, typer.Option(help="With `show`: whose question to play. Default: the first task's.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With `show`: write a page instead of printing.")
+    ] = None,
     registry: RegistryOption = None,
     json_output: JsonFlag = False,
 ) -> None:
-    """Sample harness states and prove the gates on each; or `verify DIR`: prove a folder again from its seeds."""
+    """Sample harness states and prove the gates on each; or `verify DIR`: prove a folder again from its seeds.
+
+    `show NAME@VERSION` puts the harness and the state of one seed side by side, with one trajectory under both.
+    """
     from hat.errors import BadInput
 
+    if target == SHOW:
+        from pipelines.cli.augment_show import show
+
+        if folder is None:
+            raise BadInput("show needs a harness", mend="Write `hat augment show NAME@VERSION`.")
+        show(str(folder), seed, split, tuple(family or ()), intent, html, registry)
+        return
     if target == VERIFY:
         if folder is None:
             raise BadInput("verify needs the folder", mend="Write `hat augment verify DIR`.")

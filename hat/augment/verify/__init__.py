@@ -8,7 +8,7 @@ G5 decoding an encoded call gives the call back, for arguments generated from th
 G6 every symbol and value of the gold can be derived from the rendered context, and it fits the limits.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hat.augment.config import AugmentConfig
 from hat.augment.state import HarnessState
@@ -43,6 +43,7 @@ def verify_state(
     gold: Gold,
     *,
     again: Callable[[], HarnessState] | None = None,
+    gates: Sequence[str] = GATES,
 ) -> list[GateFailure]:
     """All gates of one state; an empty list when they hold.
 
@@ -50,9 +51,10 @@ def verify_state(
         harness: what the state was made of.
         gold: accepted trajectories under ``harness``, best of every intent; all are replayed.
         again: makes the state a second time; by default it is sampled again from its seed.
+        gates: which to ask.
     """
     subject = Subject(state, harness, config, gold, again)
-    return [GateFailure.of(gate, state, finding) for gate in CHECKS for finding in _findings(gate, subject)]
+    return [GateFailure.of(gate, state, finding) for gate in gates for finding in _findings(gate, subject)]
 
 
 def _findings(gate: str, subject: Subject) -> list[Finding]:

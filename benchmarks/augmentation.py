@@ -44,9 +44,7 @@ def verified(
     tasks = [trajectory.task for trajectory in gold.trajectories]
     failures = 0
     began = 0.0
-    states = draw_states(
-        harness, count=count + WARM_UP, run_seed=11, split=split, config=config, tasks=tasks
-    )
+    states = draw_states(harness, count=count + WARM_UP, run_seed=11, split=split, config=config, tasks=tasks)
     for number, state in enumerate(states):
         if number == WARM_UP:
             began = time.process_time()
@@ -65,7 +63,9 @@ def verified(
     }
 
 
-def presented(harness: Harness, gold: Gold, config: AugmentConfig, split: str, count: int) -> dict[str, object]:
+def presented(
+    harness: Harness, gold: Gold, config: AugmentConfig, split: str, count: int
+) -> dict[str, object]:
     """Every trajectory under every state, the states sampled within the measured time."""
     messages = presentations = 0
     began = time.process_time()
@@ -110,12 +110,10 @@ def main() -> None:
         print(json.dumps(measure(arguments.states)), flush=True)
     peak = peak_megabytes()
     verified(harness, gold, config, arguments.split, 2 * arguments.states, True)
-    print(json.dumps({"what": "memory", "peak_megabytes": round(peak, 1), "after_as_many_again_twice": round(peak_megabytes(), 1)}))
-    print(
-        json.dumps(
-            {"what": "reference, thousand JSON round trips", "before": round(before, 1), "after": round(reference_rate(), 1)}
-        )
-    )
+    memory = {"peak_megabytes": round(peak, 1), "after_twice_as_many_more": round(peak_megabytes(), 1)}
+    print(json.dumps({"what": "memory", **memory}))
+    rates = {"before": round(before, 1), "after": round(reference_rate(), 1)}
+    print(json.dumps({"what": "reference, thousand JSON round trips a second", **rates}))
 
 
 if __name__ == "__main__":

@@ -60,9 +60,7 @@ def sample_states(
     tasks: Sequence[Task] = (),
 ) -> list[HarnessState]:
     """``count`` states, each for one of ``tasks`` in turn where there are any; a pure function of its arguments."""
-    drawn = draw_states(
-        harness, count=count, run_seed=run_seed, split=split, config=config, tasks=tasks
-    )
+    drawn = draw_states(harness, count=count, run_seed=run_seed, split=split, config=config, tasks=tasks)
     return list(drawn)
 
 

@@ -41,9 +41,9 @@ def side_by_side(original: HarnessState, state: HarnessState, trajectory: Trajec
     ``trajectory`` is canonical, so what happens in it is the same on both sides: only how it is said differs.
     """
     before, after = (list(_parts(one, trajectory)) for one in (original, state))
-    return [
-        pair(title, text, other) for (title, text), (_, other) in zip(before, after, strict=True)
-    ] + [_hooks(original, state)]
+    return [pair(title, text, other) for (title, text), (_, other) in zip(before, after, strict=True)] + [
+        _hooks(original, state)
+    ]
 
 
 def pair(title: str, original: str, augmented: str) -> Pair:

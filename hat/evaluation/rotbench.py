@@ -59,7 +59,9 @@ def read_rotbench(folder: Path, level: Level) -> list[RotbenchRecord]:
     document = read_json(path)
     if not isinstance(document, list):
         raise BadInput("not a list of records", where=str(path))
-    return [_record(level, number, record, f"{path}, record {number}") for number, record in enumerate(document)]
+    return [
+        _record(level, number, record, f"{path}, record {number}") for number, record in enumerate(document)
+    ]
 
 
 def rotbench_items(records: Sequence[RotbenchRecord]) -> tuple[list[SuiteItem], ToolChoice]:
@@ -73,9 +75,7 @@ def rotbench_items(records: Sequence[RotbenchRecord]) -> tuple[list[SuiteItem], 
         if record.task is None:
             continue
         state = HarnessState.original(record.harness)
-        items.append(
-            SuiteItem("tool_prompt_robustness", record.task, state, f"rotbench_{record.level}")
-        )
+        items.append(SuiteItem("tool_prompt_robustness", record.task, state, f"rotbench_{record.level}"))
         for tool in record.harness.tools:
             operations[tool.name] = tuple(tool.input_schema.get("properties", {}))
     return items, ToolChoice([item.task for item in items], operations)
@@ -116,7 +116,5 @@ def _gold_calls(action: str, imported: ImportedTools, where: str) -> Iterable[Ca
 
 
 def _legal_arguments(arguments: dict[str, Any], tool: Tool, imported: ImportedTools) -> dict[str, Any]:
-    legal = {
-        published: name for (owner, name), published in imported.arguments.items() if owner == tool.name
-    }
+    legal = {published: name for (owner, name), published in imported.arguments.items() if owner == tool.name}
     return {legal.get(name, name): value for name, value in arguments.items()}

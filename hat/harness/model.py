@@ -177,7 +177,7 @@ def _canonical(value: Any) -> str:
     """`hat.files.canonical_json` of `dataclasses.asdict`, written once for each part: states share most of theirs."""
     if isinstance(value, tuple):
         return f"[{','.join(map(_canonical, value))}]"
-    names = _field_names(type(value))
+    names = _field_names(value.__class__)
     if not names:
         return canonical_json(value)
     # A frozen value cannot change, so neither can its text.

@@ -23,9 +23,7 @@ def run(*, config: str, subject: str, states_out_dir: str) -> None:
     settings = run_config.augment
     gold = expert_gold(harness, get_domain(harness.domain), "train")
     proof = prove_states(
-        draw_states(
-            harness, count=settings.states, run_seed=run_config.seed, split="train", config=settings
-        ),
+        draw_states(harness, count=settings.states, run_seed=run_config.seed, split="train", config=settings),
         harness,
         settings,
         gold,

@@ -1,4 +1,4 @@
-"""G1: the same inputs give the same state, and it differs from the harness only where and as its families may change it.
+"""G1: the same inputs give the same state, and it differs from the harness only as its families may change it.
 
 Surfaces are what a transform declares. Below them each content has an invariant of its own (the same tools, the
 same rules, the same literals ...), which only the families listed with it may loosen.
@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 from hat.augment.invariants import check_step
-from hat.augment.sampler import sample_steps
+from hat.augment.sampler import Step, sample_steps
 from hat.augment.transforms import TRANSFORMS
 from hat.augment.verify.finding import Finding
 from hat.augment.verify.gold import Subject
@@ -49,18 +49,25 @@ def check_declared(subject: Subject) -> Iterator[Finding]:
 def _made_again(subject: Subject) -> Iterator[Finding]:
     """The same inputs give the same digest, and every family's step kept that family's own invariant."""
     state = subject.state
+    steps: list[Step] = []
     if subject.again is not None:
-        again, steps = subject.again(), []
+        again = subject.again()
     else:
         task = next((one.task for one in subject.gold.trajectories if one.task.digest == state.task), None)
         if state.task and task is None:
-            yield Finding("task", f"the state was sampled for task {state.task[:12]}, of which there is no gold")
+            yield Finding(
+                "task", f"the state was sampled for task {state.task[:12]}, of which there is no gold"
+            )
             return
         again, steps = sample_steps(
             subject.harness, seed=state.seed, split=state.split, config=subject.config, task=task
         )
     # What is equal has equal digests; writing it out again would only cost time.
-    same = (again.canonical, again.codec, again.user_blocks) == (state.canonical, state.codec, state.user_blocks)
+    same = (again.canonical, again.codec, again.user_blocks) == (
+        state.canonical,
+        state.codec,
+        state.user_blocks,
+    )
     if not same and again.digest != state.digest:
         yield Finding("digest", f"made again it has digest {again.digest[:12]}, not {state.digest[:12]}")
     for step in steps:
@@ -137,7 +144,9 @@ def _skills(changed: Harness, harness: Harness, families: set[str]) -> Iterator[
         if name not in after:
             # A tool that its own task does not need may go, and with it the skill of other tasks (G3 proves the task).
             if skill.intents and not families & _ADDS_OR_REMOVES_TOOLS:
-                yield Finding(name, f"skill {name}, which answers {', '.join(skill.intents)}, was lost", "skills")
+                yield Finding(
+                    name, f"skill {name}, which answers {', '.join(skill.intents)}, was lost", "skills"
+                )
         elif skill != after[name]:
             yield from _skill(skill, after[name], families)
     for name, skill in after.items():
@@ -209,7 +218,9 @@ def _hooks(changed: Harness, harness: Harness, families: set[str]) -> Iterator[F
         if not families & _REWORDS_HOOKS:
             yield Finding(hook.check, f"the message of hook {hook.check} changed", "hooks")
         elif _fix(hook.message) != _fix(original):
-            why = f"the message of hook {hook.check} no longer says {sorted(_fix(original))}: {hook.message!r}"
+            why = (
+                f"the message of hook {hook.check} no longer says {sorted(_fix(original))}: {hook.message!r}"
+            )
             yield Finding(hook.check, why, "hooks")
 
 

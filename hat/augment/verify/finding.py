@@ -32,7 +32,7 @@ class GateFailure:
     digest: str
     families: tuple[str, ...]
     transform: str
-    """The one whose step is broken; else the state's families that may change the surface, joined by ``+``; else all."""
+    """The one whose step is broken; else those of the state that may change the surface, joined by ``+``; else all."""
     symbol: str
     message: str
 

@@ -188,7 +188,9 @@ def _wrong_skill(gold: _Gold) -> Mutant | None:
     if not gold.skill_loads:
         return None
     turn, at, call = gold.skill_loads[-1]
-    loaded = {position[2].arguments.get(gold.state.skill_argument_of[call.name]) for position in gold.skill_loads}
+    loaded = {
+        position[2].arguments.get(gold.state.skill_argument_of[call.name]) for position in gold.skill_loads
+    }
     others = [s.name for s in gold.state.canonical.skills if s.name not in loaded]
     if not others:
         return None
@@ -207,7 +209,9 @@ def _no_look_up(gold: _Gold) -> Mutant | None:
     """The rule that facts are looked up."""
     if not gold.domain_calls:
         return None
-    return Mutant("facts not looked up", gold.domain_calls[0][2].name, gold.without(gold.domain_calls), "blocks")
+    return Mutant(
+        "facts not looked up", gold.domain_calls[0][2].name, gold.without(gold.domain_calls), "blocks"
+    )
 
 
 def _too_long(gold: _Gold) -> Mutant | None:

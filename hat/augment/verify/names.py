@@ -43,7 +43,9 @@ def _bad_schema(tool: str, schema: object) -> Iterator[Finding]:
     yield from _bad_names(f"argument of {tool}", list(properties), "codec.arguments")
     for name in schema.get("required", ()):
         if name not in properties:
-            yield Finding(name, f"{tool} requires {name!r}, which is not among its arguments", "codec.arguments")
+            yield Finding(
+                name, f"{tool} requires {name!r}, which is not among its arguments", "codec.arguments"
+            )
 
 
 def _collisions(state: HarnessState) -> Iterator[Finding]:
@@ -82,7 +84,9 @@ def _old_names(subject: Subject) -> Iterator[Finding]:
             yield Finding(tool_name, f"a binding still names the old tool {tool_name!r}", "bindings")
     for hook in state.presented.hooks:
         if hook.matcher in old_tools:
-            yield Finding(hook.matcher, f"hook {hook.check} still matches the old tool {hook.matcher!r}", "hooks")
+            yield Finding(
+                hook.matcher, f"hook {hook.check} still matches the old tool {hook.matcher!r}", "hooks"
+            )
     stale = _stale(state)
     if stale:
         for where, text, surface in _rendered(subject):

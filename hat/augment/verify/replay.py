@@ -32,7 +32,8 @@ def check_replay(subject: Subject) -> Iterator[Finding]:
             yield Finding(symbol, why)
         elif number == compared and episode.messages() != present(trajectory, state):
             yield Finding(
-                trajectory.task.id, f"the gold of {trajectory.task.id} is presented otherwise than it is played"
+                trajectory.task.id,
+                f"the gold of {trajectory.task.id} is presented otherwise than it is played",
             )
         else:
             after = gold.domain.score(now.task, now, state.canonical)

@@ -3,8 +3,8 @@
 Followed turn by turn: a call's tool and arguments are among the presented tools, a loaded skill is listed, an
 argument's value stands in what was read so far or in the schema, and every value that the reply must assert stands
 in what was read. A value that the unchanged harness does not show either is not the state's fault (third-party gold
-asks for what only the world tells). What a text refers to exists. Where texts of rules were rewritten, moved or left out, a policy that
-reads only the state (the domain's expert) must still come to the gold.
+asks for what only the world tells). What a text refers to exists. Where texts of rules were rewritten, moved or
+left out, a policy that reads only the state (the domain's expert) must still come to the gold.
 """
 
 import json
@@ -32,9 +32,7 @@ def check_sufficiency(subject: Subject) -> Iterator[Finding]:
     """G6."""
     yield from _dangling_references(subject)
     yield from _lost_in_rendering(subject)
-    for index, (trajectory, episode) in enumerate(
-        zip(subject.trajectories, subject.replays, strict=True)
-    ):
+    for index, (trajectory, episode) in enumerate(zip(subject.trajectories, subject.replays, strict=True)):
         if episode is not None:
             findings = list(_derivable(subject, index, trajectory, episode))
             yield from findings and _beyond_the_harness(findings, subject, trajectory)
@@ -52,7 +50,9 @@ def _dangling_references(subject: Subject) -> Iterator[Finding]:
     for where, text in _texts(subject.state.canonical):
         for _, symbol in code_spans(text):
             if symbol in gone:
-                yield Finding(symbol, f"{where} refers to `{symbol}`, which the state no longer has", "skills")
+                yield Finding(
+                    symbol, f"{where} refers to `{symbol}`, which the state no longer has", "skills"
+                )
 
 
 def _symbols(harness: Harness) -> set[str]:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 NAME = "tool_choice"
 INTENT = "call_a_tool"
 _LIMITS = Limits(max_turns=4, max_tool_calls=4, max_reply_characters=2000, max_retries=1)
-_ROLE = Document("Role", ("Answer by calling the one tool that the question needs.", "Then say that it is done."))
+_ROLE = Document(
+    "Role", ("Answer by calling the one tool that the question needs.", "Then say that it is done.")
+)
 _HOOKS = (
     Hook("PreToolUse", "*", "arguments_valid", "Wrong arguments: {problem}. Fix them and call again."),
     Hook("PreReply", "*", "reply_length", "The reply is longer than {limit} characters. Shorten it."),
@@ -79,7 +81,9 @@ class ToolChoice:
     intents = (INTENT,)
     checks: Mapping[str, Check] = {}
 
-    def __init__(self, tasks: Sequence[Task], operations: Mapping[str, tuple[str, ...]] | None = None) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], operations: Mapping[str, tuple[str, ...]] | None = None
+    ) -> None:
         self._tasks = list(tasks)
         self.operations = operations or {}
 
@@ -128,7 +132,8 @@ class ToolChoice:
         replied = trajectory.end == "replied"
         exact = replied and len(made) == 1 and any(_same(made[0], call) for call in acceptable)
         near = len(made) == 1 and any(
-            made[0].name == call.name and made[0].arguments.keys() == call.arguments.keys() for call in acceptable
+            made[0].name == call.name and made[0].arguments.keys() == call.arguments.keys()
+            for call in acceptable
         )
         tools = {call.name for call in acceptable}
         return Scores(
@@ -172,4 +177,6 @@ def _first_acceptable(task: Task) -> Call:
 
 def _same(made: Call, wanted: Call) -> bool:
     """As JSON text, since 1, 1.0 and True are equal in Python."""
-    return made.name == wanted.name and canonical_json(dict(made.arguments)) == canonical_json(dict(wanted.arguments))
+    return made.name == wanted.name and canonical_json(dict(made.arguments)) == canonical_json(
+        dict(wanted.arguments)
+    )

@@ -68,7 +68,9 @@ def import_functions(functions: Sequence[Mapping[str, Any]]) -> ImportedTools:
         schema = _object(function.get("parameters") or {}, f"tool {tool_name}", notes)
         legal: dict[str, str] = {}
         for argument in schema["properties"]:
-            legal[argument] = _legal(argument, {kept: "" for kept in legal.values()}, notes, f"argument of {tool_name}")
+            legal[argument] = _legal(
+                argument, dict.fromkeys(legal.values(), ""), notes, f"argument of {tool_name}"
+            )
             if legal[argument] != argument:
                 arguments[tool_name, legal[argument]] = argument
         schema["properties"] = {legal[argument]: value for argument, value in schema["properties"].items()}

@@ -146,7 +146,9 @@ def limits(**changes: int) -> Change:
     return lambda state: harness(state, limits=replace(state.canonical.limits, **changes))
 
 
-STOCK_SKILL = Skill("stock-too", "Stock left or sold out", "reply", ("stock",), Document("Stock", ("Guess.",)))
+STOCK_SKILL = Skill(
+    "stock-too", "Stock left or sold out", "reply", ("stock",), Document("Stock", ("Guess.",))
+)
 TWICE = Skill("availability", "Lucky draws", "strategy", (), Document("Draws", ("Draw once.",)))
 
 BREAKS: dict[str, tuple[str, Change, str]] = {
@@ -205,7 +207,11 @@ BREAKS: dict[str, tuple[str, Change, str]] = {
     # P1
     "an item is lost": ("P1", block_items(lambda items: items[1:]), "G1"),
     "an item is there twice": ("P1", block_items(lambda items: (*items, *items[:1])), "G1"),
-    "a reference in a rule changes": ("P1", texts(lambda item: item.replace("`load_skill`", "the tool")), "G1"),
+    "a reference in a rule changes": (
+        "P1",
+        texts(lambda item: item.replace("`load_skill`", "the tool")),
+        "G1",
+    ),
     "a session value is lost": ("P1", block_items(lambda i: tuple(x for x in i if "showing" not in x)), "G6"),
     # P3
     "the layout changes the rules": ("P3", texts(lambda item: item.replace("never", "always")), "G1"),

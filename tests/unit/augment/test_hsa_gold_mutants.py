@@ -56,15 +56,20 @@ def test_what_is_right_under_the_state_only_is_reported(gold: Gold) -> None:
     canonical = sound.state.canonical
     twin = replace(canonical.tool("check_stock"), name="peek")
     bound = (*canonical.bindings, ("peek", Binding("check_stock", (("link_id", "link_id"),))))
-    state = replace(
-        sound.state, canonical=replace(canonical, tools=(*canonical.tools, twin), bindings=bound)
-    )
+    state = replace(sound.state, canonical=replace(canonical, tools=(*canonical.tools, twin), bindings=bound))
     under = replace(sound, state=state)
     (index,) = [i for i, t in enumerate(gold.trajectories) if t.task.intent == "stock"][:1]
     trajectory = gold.trajectories[index]
-    (link,) = [call.arguments["link_id"] for turn in trajectory.turns for call in turn.calls if call.name == "check_stock"]
+    calls = [call for turn in trajectory.turns for call in turn.calls if call.name == "check_stock"]
+    link = calls[0].arguments["link_id"]
     script = [
-        (text, [Call("peek", {"link_id": link}) if under.state.decode(c).name == "check_stock" else c for c in calls])
+        (
+            text,
+            [
+                Call("peek", {"link_id": link}) if under.state.decode(c).name == "check_stock" else c
+                for c in calls
+            ],
+        )
         for text, calls in under.scripts[index]
     ]
     (finding,) = try_mutant(Mutant("wrong tool", "peek", script), under, trajectory)

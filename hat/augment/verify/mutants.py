@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hat.agent.calls import Call
-from hat.augment.arguments import sample_arguments
 from hat.augment.codec import UnknownName
 from hat.augment.state import HarnessState
 from hat.augment.verify.finding import Finding
 from hat.augment.verify.gold import Script, Subject, play
+from hat.augment.verify.round_trip import probes
 from hat.trajectories.record import Trajectory
 from hat.trajectories.selection import rejection_reason, was_blocked, without_blocked_turns
 
@@ -152,9 +152,9 @@ def _wrong_tool(gold: _Gold) -> Mutant | None:
     # A tool that the harness does not have is the likeliest other way to solve.
     known_tools = {tool.name for tool in gold.harness.tools}
     other = gold.rng.choice([tool for tool in others if tool.name not in known_tools] or others)
-    schema = other.input_schema
-    arguments = sample_arguments(schema, gold.rng)
-    arguments.update({n: v for n, v in call.arguments.items() if n in schema.get("properties", {})})
+    generated, _ = gold.rng.choice(probes(other.input_schema_json))
+    known_arguments = other.input_schema.get("properties", {})
+    arguments = {**generated, **{n: v for n, v in call.arguments.items() if n in known_arguments}}
     script = gold.with_call(turn, at, gold.state.encode(Call(other.name, arguments)))
     return Mutant("wrong tool", other.name, script, "tools")
 

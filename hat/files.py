@@ -11,6 +11,7 @@ from typing import Any
 from hat.errors import BadInput, EnvironmentFailure
 
 _CHUNK_BYTES = 1 << 20
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def write_bytes_atomic(path: Path, data: bytes) -> None:
@@ -66,7 +67,7 @@ def read_json(path: Path) -> Any:
 
 def canonical_json(value: Any) -> str:
     """The one JSON text of a value (sorted keys, no spaces, not ASCII-escaped): what digests are made of."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def sha256_text(text: str) -> str:

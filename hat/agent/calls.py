@@ -16,6 +16,7 @@ _OPEN_THINKING = "<think>"
 _CLOSE_THINKING = "</think>"
 _OPENING = re.compile(f"{OPEN_TAG}|{_OPEN_THINKING}")
 _DECODER = json.JSONDecoder()
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def parse_assistant(text: str) -> AssistantTurn:
 
 def render_call(call: Call) -> str:
     """The call exactly as the chat template writes it."""
-    body = json.dumps({"name": call.name, "arguments": dict(call.arguments)}, ensure_ascii=False)
+    body = _ENCODER.encode({"name": call.name, "arguments": dict(call.arguments)})
     return f"{OPEN_TAG}{body}{CLOSE_TAG}"
 
 

@@ -15,6 +15,8 @@ from hat.augment.state import HarnessState
 from hat.domains.base import Task
 from hat.trajectories.record import Turn
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+
 
 @dataclass(frozen=True)
 class CheckContext:
@@ -52,12 +54,21 @@ def arguments_valid(context: CheckContext) -> Mapping[str, str] | None:
 
 def _argument_problem(state: HarnessState, call: Call) -> Mapping[str, str] | None:
     tool = state.canonical.tool(call.name)
-    properties = tool.input_schema.get("properties", {})
-    for name in call.arguments:
+    problem = argument_problem(tool.input_schema_json, _ENCODER.encode(dict(call.arguments)))
+    return None if problem is None else {"problem": problem}
+
+
+@lru_cache(maxsize=16384)
+def argument_problem(schema_json: str, arguments_json: str) -> str | None:
+    """What is wrong with arguments under a tool's input schema; None when nothing is. Pure, hence remembered."""
+    arguments = json.loads(arguments_json)
+    validator = _validator(schema_json)
+    properties = validator.schema.get("properties", {})
+    for name in arguments:
         if name not in properties:
-            return {"problem": f"`{name}` is not an argument"}
-    error = next(iter(_validator(tool.input_schema_json).iter_errors(dict(call.arguments))), None)
-    return None if error is None else {"problem": _describe(error)}
+            return f"`{name}` is not an argument"
+    error = next(iter(validator.iter_errors(arguments)), None)
+    return None if error is None else _describe(error)
 
 
 def reply_skill_loaded(context: CheckContext) -> Mapping[str, str] | None:

@@ -56,6 +56,8 @@ class Episode:
                     mend=f"Known: {', '.join(sorted(self._checks))}.",
                 )
         self._messages: list[Message] = opening_messages(task, state)
+        self._shown = 0
+        """Turns whose messages are rendered: many episodes are played that nobody reads."""
         self._turns: list[Turn] = []
         self._retries = 0
         self._open: tuple[AssistantTurn, list[Call], list[Observation | None]] | None = None
@@ -82,6 +84,9 @@ class Episode:
 
     def messages(self) -> list[Message]:
         """The presented conversation so far, the system prompt first."""
+        for index in range(self._shown, len(self._turns)):
+            self._messages.extend(turn_messages(self._turns[index], self.state, index))
+        self._shown = len(self._turns)
         return list(self._messages)
 
     def submit(self, output: str | AssistantTurn) -> tuple[Request, ...]:
@@ -227,7 +232,6 @@ class Episode:
 
     def _close(self, turn: Turn, *, blocked: bool) -> None:
         self._turns.append(turn)
-        self._messages.extend(turn_messages(turn, self.state, len(self._turns) - 1))
         limits = self.state.canonical.limits
         if blocked:
             self._retries += 1

@@ -1,6 +1,6 @@
 """A folder of planned states: written by the augment step and ``hat augment``, proven again from its seeds alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ REPORT_FILE = "verification.json"
 
 
 def write_states(
-    folder: Path, harness: Harness, config: AugmentConfig, states: Sequence[HarnessState]
+    folder: Path, harness: Harness, config: AugmentConfig, states: Sequence[HarnessState | PlannedState]
 ) -> None:
     """Write what it takes to sample the states again: harness, settings, seeds and digests."""
     write_json_atomic(
@@ -54,11 +54,14 @@ def read_states_document(folder: Path) -> dict[str, Any]:
 
 def resample(
     document: dict[str, Any], harness: Harness, where: Path, tasks: Sequence[Task] = ()
-) -> tuple[AugmentConfig, list[HarnessState]]:
-    """The states of a document, sampled again; ``tasks`` holds those that states were sampled for.
+) -> tuple[AugmentConfig, Iterator[HarnessState]]:
+    """The settings and states of a document, each state sampled again when its turn comes.
+
+    ``tasks`` holds those that states were sampled for.
 
     Raises:
-        BadInput: the harness is another one, or a state's digest differs (the code that samples has changed).
+        BadInput: the harness is another one; while iterating, a state's digest differs (the code that samples
+            has changed).
     """
     if document["harness_digest"] != harness.digest:
         raise BadInput(
@@ -66,8 +69,16 @@ def resample(
             where=str(where),
         )
     config = AugmentConfig.model_validate(document["config"])
-    known = {task.digest: task for task in tasks}
-    states = []
+    return config, _resampled(document, harness, config, where, {task.digest: task for task in tasks})
+
+
+def _resampled(
+    document: dict[str, Any],
+    harness: Harness,
+    config: AugmentConfig,
+    where: Path,
+    known: Mapping[str, Task],
+) -> Iterator[HarnessState]:
     for planned in document["states"]:
         task_digest = planned.get("task", "")
         if task_digest and task_digest not in known:
@@ -89,5 +100,4 @@ def resample(
                 where=str(where),
                 mend="The states were made by other code; make them again with `hat augment`.",
             )
-        states.append(state)
-    return config, states
+        yield state

@@ -1,6 +1,6 @@
 """The planned harness states of a training run, each proven by the gates before anything is trained on it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,13 +8,14 @@ from hat.agent.episode import Episode
 from hat.augment.config import AugmentConfig
 from hat.augment.sampler import sample_state, skipped_reasons
 from hat.augment.state import HarnessState
-from hat.augment.verify import GateFailure, Gold, verify_state
+from hat.augment.verify import GATES, GateFailure, Gold, verify_state
 from hat.domains.base import Domain, Split, Task
 from hat.errors import BadInput
 from hat.harness.model import Harness
+from hat.trajectories.selection import rejection_reason
 
 GOLD_TASKS = 26
-"""Tasks replayed under every state: two of each of the live shop's intents."""
+"""Tasks that gold is made of: two of each of the live shop's intents, of which every state replays one."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class PlannedState:
     digest: str
     task: str = ""
     """Digest of the task that it was sampled for; empty: for none in particular."""
+    skipped: tuple[tuple[str, str], ...] = ()
+    """Family and reason, for each that found something it does not support."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -38,8 +41,8 @@ class PlannedState:
         }
 
     @classmethod
-    def of(cls, state: HarnessState) -> "PlannedState":
-        return cls(state.seed, state.split, state.families, state.digest, state.task)
+    def of(cls, state: "HarnessState | PlannedState") -> "PlannedState":
+        return cls(state.seed, state.split, state.families, state.digest, state.task, state.skipped)
 
 
 def first_seed(run_seed: int) -> int:
@@ -57,17 +60,29 @@ def sample_states(
     tasks: Sequence[Task] = (),
 ) -> list[HarnessState]:
     """``count`` states, each for one of ``tasks`` in turn where there are any; a pure function of its arguments."""
+    drawn = draw_states(harness, count=count, run_seed=run_seed, split=split, config=config, tasks=tasks)
+    return list(drawn)
+
+
+def draw_states(
+    harness: Harness,
+    *,
+    count: int,
+    run_seed: int,
+    split: str,
+    config: AugmentConfig,
+    tasks: Sequence[Task] = (),
+) -> Iterator[HarnessState]:
+    """The same, one after the other, so that however many are drawn, one is held."""
     start = first_seed(run_seed)
-    return [
-        sample_state(
+    for number in range(count):
+        yield sample_state(
             harness,
-            seed=start + i,
+            seed=start + number,
             split=split,
             config=config,
-            task=tasks[i % len(tasks)] if tasks else None,
+            task=tasks[number % len(tasks)] if tasks else None,
         )
-        for i in range(count)
-    ]
 
 
 def expert_gold(harness: Harness, domain: Domain, split: Split, count: int = GOLD_TASKS) -> Gold:
@@ -80,9 +95,12 @@ def expert_gold(harness: Harness, domain: Domain, split: Split, count: int = GOL
     tasks = domain.sample_tasks(split, count, seed=9_000_000)
     episodes = [Episode(state, task, domain) for task in tasks]
     domain.expert().play(episodes, domain.execute, lambda index: None)
-    trajectories = [episode.trajectory("expert") for episode in episodes]
-    for trajectory in trajectories:
-        if domain.score(trajectory.task, trajectory, harness).accuracy != 1:
+    trajectories = []
+    for episode in episodes:
+        played = episode.trajectory("expert")
+        trajectory = played.with_scores(domain.score(played.task, played, harness))
+        trajectories.append(trajectory)
+        if rejection_reason(trajectory) is not None:
             raise BadInput(
                 f"the expert cannot solve {trajectory.task.question!r} under this harness: {trajectory.reply!r}",
                 where=f"{harness.name}@{harness.version}",
@@ -91,23 +109,50 @@ def expert_gold(harness: Harness, domain: Domain, split: Split, count: int = GOL
     return Gold(trajectories, domain, domain.execute)
 
 
+@dataclass(frozen=True)
+class Proof:
+    """The states that were proven, each by its seed and digest, and what failed."""
+
+    planned: tuple[PlannedState, ...]
+    failures: tuple[GateFailure, ...]
+
+    def report(self) -> dict[str, Any]:
+        """The document of ``hat augment verify --json``."""
+        return verification_report(self.planned, self.failures, GATES)
+
+
+def prove_states(
+    states: Iterable[HarnessState],
+    harness: Harness,
+    config: AugmentConfig,
+    gold: Gold,
+    on_state: Callable[[int], None] = lambda index: None,
+) -> Proof:
+    """All gates of all states, of which one is held at a time; ``on_state`` is called after each.
+
+    Every state replays one gold trajectory of each intent; which one goes round with the seed.
+    """
+    planned, failures = [], []
+    for index, state in enumerate(states):
+        failures += verify_state(state, harness, config, gold.for_state(state))
+        planned.append(PlannedState.of(state))
+        on_state(index)
+    return Proof(tuple(planned), tuple(failures))
+
+
 def verify_states(
-    states: Sequence[HarnessState],
+    states: Iterable[HarnessState],
     harness: Harness,
     config: AugmentConfig,
     gold: Gold,
     on_state: Callable[[int], None] = lambda index: None,
 ) -> list[GateFailure]:
-    """All gate failures of all states; ``on_state`` is called after each."""
-    failures = []
-    for index, state in enumerate(states):
-        failures.extend(verify_state(state, harness, config, gold))
-        on_state(index)
-    return failures
+    """All gate failures of all states; see `prove_states`."""
+    return list(prove_states(states, harness, config, gold, on_state).failures)
 
 
 def verification_report(
-    states: Sequence[HarnessState], failures: Sequence[GateFailure], gates: Sequence[str]
+    states: Sequence[HarnessState | PlannedState], failures: Sequence[GateFailure], gates: Sequence[str]
 ) -> dict[str, Any]:
     """The document of ``hat augment verify --json``."""
     failed_states = {failure.seed for failure in failures}
@@ -130,8 +175,5 @@ def verification_report(
             {"family": family, "reason": reason, "states": count}
             for family, reason, count in skipped_reasons(states)
         ],
-        "failures": [
-            {"gate": f.gate, "seed": f.seed, "families": list(f.families), "message": f.message}
-            for f in failures
-        ],
+        "failures": [failure.to_json() for failure in failures],
     }

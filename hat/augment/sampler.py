@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from hat.augment.config import TEST_ONLY_COMPOSITIONS, AugmentConfig, test_only_settings
 from hat.augment.state import HarnessState
@@ -149,7 +150,14 @@ def _held_out(families: set[str], chosen: Sequence[Transform]) -> bool:
     return any(pair <= together for pair in TEST_ONLY_COMPOSITIONS)
 
 
-def skipped_reasons(states: Sequence[HarnessState]) -> Iterator[tuple[str, str, int]]:
+class Skipping(Protocol):
+    """A state, or what is kept of it: families and reasons."""
+
+    @property
+    def skipped(self) -> tuple[tuple[str, str], ...]: ...
+
+
+def skipped_reasons(states: Sequence[Skipping]) -> Iterator[tuple[str, str, int]]:
     """(family, reason, number of states) over all states, the most frequent first."""
     counts: dict[tuple[str, str], int] = {}
     for state in states:

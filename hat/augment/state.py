@@ -3,12 +3,12 @@
 import json
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hat.agent.calls import Call
 from hat.augment.codec import Codec
 from hat.files import canonical_json, sha256_text
-from hat.harness.model import LOAD_SKILL, LOAD_SKILL_ARGUMENT, Binding, Document, Harness
+from hat.harness.model import LOAD_SKILL, LOAD_SKILL_ARGUMENT, Binding, Block, Document, Harness, Hook, Skill
 from hat.harness.symbols import rewrite_code_spans
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _apply_names(harness: Harness, codec: Codec) -> Harness:
         for tool in harness.tools
     )
     skills = tuple(
-        replace(
+        _with(
             skill,
             name=codec.skill(skill.name),
             description=text(skill.description),
@@ -171,9 +171,9 @@ def _apply_names(harness: Harness, codec: Codec) -> Harness:
         harness,
         tools=tools,
         skills=skills,
-        blocks=tuple(replace(block, document=document(block.document)) for block in harness.blocks),
+        blocks=tuple(_with(block, document=document(block.document)) for block in harness.blocks),
         hooks=tuple(
-            replace(
+            _with(
                 hook,
                 matcher=codec.tool(hook.matcher) if hook.matcher != "*" else "*",
                 message=text(hook.message),
@@ -183,6 +183,16 @@ def _apply_names(harness: Harness, codec: Codec) -> Harness:
         bindings=bindings,
         files_digest="",
     )
+
+
+_Part = TypeVar("_Part", Skill, Block, Hook)
+
+
+def _with(part: _Part, **changes: Any) -> _Part:
+    """The part with other values; itself where none differs, so that what is known of it stays known."""
+    if all(getattr(part, name) == value for name, value in changes.items()):
+        return part
+    return replace(part, **changes)
 
 
 def _tool_description(description: str, tool: str, codec: Codec) -> str:

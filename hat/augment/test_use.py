@@ -5,17 +5,21 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hat.augment.state import HarnessState
 from hat.files import as_environment_failure
 from hat.harness.model import Harness
 from hat.home import hat_home
 
+if TYPE_CHECKING:
+    from hat.augment.plan import PlannedState
+
 FILE_NAME = "test-items.jsonl"
 
 
 def log_test_use(
-    what: str, harness: Harness, states: Sequence[HarnessState], folder: Path | None = None
+    what: str, harness: Harness, states: "Sequence[HarnessState | PlannedState]", folder: Path | None = None
 ) -> None:
     """Add one line: when, what for, which harness, how many states of the test split and with which families.
 

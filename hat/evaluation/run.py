@@ -14,6 +14,7 @@ from hat.errors import BadInput
 from hat.evaluation.config import EvaluateConfig
 from hat.evaluation.distractors import answering_distractors
 from hat.evaluation.ifeval import Generate, run_instruction_following
+from hat.evaluation.proof import prove_items
 from hat.evaluation.results import item_result, suite_result
 from hat.evaluation.suites import SuiteItem, build_suites
 from hat.files import canonical_json, sha256_text
@@ -81,6 +82,7 @@ def evaluate_policy(
         raise BadInput(
             "no suite has any item", where="evaluate", mend="Ask for at least one item of a suite."
         )
+    prove_items(items, harness, domain, config.split)
     trajectories = play_items(policy, items, domain, progress)
     baseline = play_items(domain.baseline(), items, domain)
     results: dict[str, Any] = {}

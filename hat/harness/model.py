@@ -1,8 +1,8 @@
 """The harness as a frozen value: tools, skills, prompt blocks, hooks, limits and bindings."""
 
 import json
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache, cached_property
 from typing import Any, Literal, TypeVar
 
 from hat.errors import BadInput
@@ -38,6 +38,11 @@ class Tool:
 
     @property
     def input_schema(self) -> dict[str, Any]:
+        """A copy of the schema's top level; what is inside it is shared and must not be changed."""
+        return dict(self._input_schema)
+
+    @cached_property
+    def _input_schema(self) -> dict[str, Any]:
         schema: dict[str, Any] = json.loads(self.input_schema_json)
         return schema
 
@@ -122,9 +127,17 @@ class Harness:
 
     @cached_property
     def content_digest(self) -> str:
-        content = asdict(self)
-        content.pop("files_digest")
-        return sha256_text(canonical_json(content))
+        content = (
+            f'"{name}":{_canonical(getattr(self, name))}'
+            for name in sorted(_field_names(Harness))
+            if name != "files_digest"
+        )
+        return sha256_text(f"{{{','.join(content)}}}")
+
+    @cached_property
+    def prompts(self) -> dict[str, str]:
+        """What `hat.harness.render.render_system_prompt` has rendered, by session."""
+        return {}
 
     def tool(self, name: str) -> Tool:
         return _named(self.tools, name, "tool")
@@ -158,3 +171,28 @@ def _named(values: tuple[_Named, ...], name: str, what: str) -> _Named:
         if value.name == name:
             return value
     raise BadInput(f"no {what} named {name!r}")
+
+
+def _canonical(value: Any) -> str:
+    """`hat.files.canonical_json` of `dataclasses.asdict`, written once for each part: states share most of theirs."""
+    if isinstance(value, tuple):
+        return f"[{','.join(map(_canonical, value))}]"
+    names = _field_names(value.__class__)
+    if not names:
+        return canonical_json(value)
+    # A frozen value cannot change, so neither can its text.
+    known: dict[str, Any] = value.__dict__
+    if _TEXT not in known:
+        content = (f'"{name}":{_canonical(known[name])}' for name in sorted(names))
+        known[_TEXT] = f"{{{','.join(content)}}}"
+    text: str = known[_TEXT]
+    return text
+
+
+_TEXT = "_canonical_text"
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    """Names of a dataclass's fields; none for any other type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()

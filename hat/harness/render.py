@@ -12,15 +12,28 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from hat.errors import BadInput
 from hat.harness.model import Document, Harness, Layout
 
+_PROMPTS_KEPT = 64
+"""Sessions of one harness whose prompts are remembered."""
 _ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
 
 
 def render_system_prompt(harness: Harness, session: Mapping[str, str | int]) -> str:
     """The prompt blocks in order, in the harness's layout, with session values filled in.
 
+    Rendered once for a harness and a session, which many tasks share.
+
     Raises:
         BadInput: a template names a session value that is not there, or reaches outside the sandbox.
     """
+    known, key = harness.prompts, repr(session)
+    if key not in known:
+        if len(known) >= _PROMPTS_KEPT:
+            known.clear()
+        known[key] = _render_system_prompt(harness, session)
+    return known[key]
+
+
+def _render_system_prompt(harness: Harness, session: Mapping[str, str | int]) -> str:
     documents = []
     for block in harness.blocks:
         items = block.document.items

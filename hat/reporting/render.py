@@ -81,6 +81,7 @@ def environment() -> Environment:
     )
     made.filters.update(
         shown=shown,
+        kept=kept,
         percent=_percent,
         points=_points,
         seconds=_seconds,
@@ -91,9 +92,14 @@ def environment() -> Environment:
     return made
 
 
+def kept(value: object) -> str:
+    """An untrusted text at its full length, with unseen characters made visible."""
+    return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", str(value))
+
+
 def shown(value: object) -> str:
     """An untrusted text with unseen characters made visible, and cut where it is too long to read."""
-    text = _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", str(value))
+    text = kept(value)
     if len(text) <= LONGEST_TEXT:
         return text
     return f"{text[:LONGEST_TEXT]}… ({len(text) - LONGEST_TEXT} more characters)"

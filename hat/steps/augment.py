@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from hat.augment.folder import write_report, write_states
-from hat.augment.plan import expert_gold, sample_states, verification_report, verify_states
-from hat.augment.verify import GATES
+from hat.augment.plan import draw_states, expert_gold, prove_states
 from hat.domains.base import get_domain
 from hat.errors import BadInput
 from hat.runs.config import RunConfig
@@ -22,20 +21,22 @@ def run(*, config: str, subject: str, states_out_dir: str) -> None:
     run_config = RunConfig.read(config)
     harness = Subject.read(subject).load_harness(open_run_store())
     settings = run_config.augment
-    states = sample_states(
-        harness, count=settings.states, run_seed=run_config.seed, split="train", config=settings
-    )
     gold = expert_gold(harness, get_domain(harness.domain), "train")
-    failures = verify_states(
-        states, harness, settings, gold, lambda index: report("augment", index + 1, len(states))
+    proof = prove_states(
+        draw_states(harness, count=settings.states, run_seed=run_config.seed, split="train", config=settings),
+        harness,
+        settings,
+        gold,
+        lambda index: report("augment", index + 1, settings.states),
     )
-    if failures:
-        first = failures[0]
+    if proof.failures:
+        first = proof.failures[0]
         raise BadInput(
-            f"gate {first.gate} fails on state {first.seed} ({', '.join(first.families)}): {first.message}",
+            f"gate {first.gate} fails on state {first.seed} in {first.transform}, {first.symbol}: {first.message}",
             where=f"{harness.name}@{harness.version}",
-            mend=f"{len(failures)} failures in all; leave the family out of augment.families or mend the harness.",
+            mend=f"{len(proof.failures)} failures in all; "
+            "leave the family out of augment.families or mend the harness.",
         )
     folder = Path(states_out_dir)
-    write_report(folder, verification_report(states, failures, GATES))
-    write_states(folder, harness, settings, states)
+    write_report(folder, proof.report())
+    write_states(folder, harness, settings, proof.planned)

@@ -20,6 +20,7 @@ DEFAULT_MESSAGES: Mapping[str, str] = {
 }
 """What is said when the harness has no hook of its own for a check that the episode always makes."""
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -83,12 +84,12 @@ def present_observation(observation: Observation, canonical_tool: str, state: Ha
     envelope = state.codec.envelope
     if observation.kind == "result":
         value = envelope.wrap_result(observation.value) if envelope else observation.value
-        return json.dumps(value, ensure_ascii=False)
+        return _ENCODER.encode(value)
     if observation.kind == "error":
         error = {"error": observation.code, "message": observation.value}
         if envelope:
             error = envelope.wrap_error(observation.code, observation.value)
-        return json.dumps(error, ensure_ascii=False)
+        return _ENCODER.encode(error)
     if observation.kind == "skill":
         return render_skill(state.presented, state.codec.skill(observation.value))
     if observation.kind == "unknown_name" and observation.code == "value":

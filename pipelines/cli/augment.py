@@ -1,5 +1,6 @@
 """`hat augment`: sample harness states, prove the gates on each, and prove a folder of them again."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -10,12 +11,14 @@ from pipelines.cli.output import JsonFlag, err, out, print_json
 
 if TYPE_CHECKING:
     from hat.augment.config import AugmentConfig
+    from hat.augment.plan import Proof
     from hat.augment.state import HarnessState
     from hat.augment.verify import Gold
     from hat.domains.base import Split
     from hat.harness.model import Harness
 
 VERIFY = "verify"
+SHOW = "show"
 
 
 def register(app: typer.Typer) -> None:
@@ -27,11 +30,16 @@ def augment(
     target: Annotated[
         str,
         typer.Argument(
-            metavar="NAME@VERSION | verify", help="Harness to augment; or `verify`, then a folder."
+            metavar="NAME@VERSION | verify | show",
+            help="Harness to augment; or `verify`, then a folder; or `show`, then a harness.",
         ),
     ],
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="With `verify`: a folder that `hat augment` wrote.")
+        Path | None,
+        typer.Argument(
+            metavar="[DIR | NAME@VERSION]",
+            help="With `verify`: a folder that `hat augment` wrote. With `show`: a harness.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed: the same one gives the same states.")] = 0,
     count: Annotated[int, typer.Option(min=1, help="How many states.")] = 20,
@@ -43,12 +51,28 @@ def augment(
         typer.Option(help="A family, e.g. T1; again for more. Default: all that are legal in the split."),
     ] = None,
     out_folder: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to write.")] = None,
+    intent: Annotated[
+        str | None, typer.Option(help="With `show`: whose question to play. Default: the first task's.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With `show`: write a page instead of printing.")
+    ] = None,
     registry: RegistryOption = None,
     json_output: JsonFlag = False,
 ) -> None:
-    """Sample harness states and prove the gates on each; or `verify DIR`: prove a folder again from its seeds."""
+    """Sample harness states and prove the gates on each; or `verify DIR`: prove a folder again from its seeds.
+
+    `show NAME@VERSION` puts the harness and the state of one seed side by side, with one trajectory under both.
+    """
     from hat.errors import BadInput
 
+    if target == SHOW:
+        from pipelines.cli.augment_show import show
+
+        if folder is None:
+            raise BadInput("show needs a harness", mend="Write `hat augment show NAME@VERSION`.")
+        show(str(folder), seed, split, tuple(family or ()), intent, html, registry)
+        return
     if target == VERIFY:
         if folder is None:
             raise BadInput("verify needs the folder", mend="Write `hat augment verify DIR`.")
@@ -78,7 +102,7 @@ def _augment(
 
     from hat.augment.config import AugmentConfig
     from hat.augment.folder import write_report, write_states
-    from hat.augment.plan import expert_gold, sample_states
+    from hat.augment.plan import draw_states, expert_gold
     from hat.augment.test_use import log_test_use
     from hat.domains.base import get_domain
     from hat.errors import BadInput
@@ -93,11 +117,12 @@ def _augment(
         raise BadInput(str(error.errors()[0]["ctx"]["error"]), where="--family") from error
     gold = expert_gold(harness, get_domain(harness.domain), split)
     tasks = [trajectory.task for trajectory in gold.trajectories]
-    states = sample_states(harness, count=count, run_seed=seed, split=split, config=config, tasks=tasks)
+    states = draw_states(harness, count=count, run_seed=seed, split=split, config=config, tasks=tasks)
+    proof = _prove(states, count, harness, config, gold)
     if split == "test":
-        log_test_use("hat augment", harness, states)
-    report = _prove(states, harness, config, gold)
-    write_states(folder, harness, config, states)
+        log_test_use("hat augment", harness, proof.planned)
+    report = _report(proof, harness)
+    write_states(folder, harness, config, proof.planned)
     write_report(folder, report)
     return report
 
@@ -110,28 +135,30 @@ def _verify(folder: Path, registry: Path) -> dict[str, Any]:
 
     document = read_states_document(folder)
     harness = Registry(registry).load(document["harness"], document["version"])
-    split = cast("Split", document["states"][0]["split"] if document["states"] else "train")
+    planned = document["states"]
+    split = cast("Split", planned[0]["split"] if planned else "train")
     gold = expert_gold(harness, get_domain(harness.domain), split)
     tasks = [trajectory.task for trajectory in gold.trajectories]
     config, states = resample(document, harness, folder, tasks)
-    return _prove(states, harness, config, gold)
+    return _report(_prove(states, len(planned), harness, config, gold), harness)
 
 
 def _prove(
-    states: "list[HarnessState]", harness: "Harness", config: "AugmentConfig", gold: "Gold"
-) -> dict[str, Any]:
+    states: "Iterable[HarnessState]", count: int, harness: "Harness", config: "AugmentConfig", gold: "Gold"
+) -> "Proof":
     from rich.progress import track
 
-    from hat.augment.plan import verification_report
-    from hat.augment.rules.documents import free_prose
-    from hat.augment.verify import GATES, verify_state
+    from hat.augment.plan import prove_states
 
-    failures = []
-    for state in track(states, description="verifying", console=err(), transient=True):
-        failures += verify_state(state, harness, config, gold)
-    report = verification_report(states, failures, GATES)
+    shown = track(states, total=count, description="proving", console=err(), transient=True)
+    return prove_states(shown, harness, config, gold)
+
+
+def _report(proof: "Proof", harness: "Harness") -> dict[str, Any]:
+    from hat.augment.rules.documents import free_prose
+
     prose = [{"where": " ".join(place), "text": item} for place, item in free_prose(harness)]
-    return {**report, "free_prose": prose}
+    return {**proof.report(), "free_prose": prose}
 
 
 def _show(report: dict[str, Any]) -> None:
@@ -142,4 +169,5 @@ def _show(report: dict[str, Any]) -> None:
     for skip in report["skipped"]:
         out().print(f"  {skip['family']}, {skip['states']} states: {skip['reason']}", soft_wrap=True)
     for failure in report["failures"][:10]:
-        out().print(f"  {failure['gate']} state {failure['seed']}: {failure['message']}", soft_wrap=True)
+        where = f"{failure['gate']} state {failure['seed']}, {failure['transform']}, {failure['symbol']}"
+        out().print(f"  {where}: {failure['message']}", soft_wrap=True, markup=False)

@@ -68,6 +68,10 @@ class Catalogue:
     hosts: dict[str, list[str]]
     seed: int
 
+    def __hash__(self) -> int:
+        # Dictionaries have no hash; with this one, what is read in a reply can be remembered.
+        return hash(self.seed)
+
     @cached_property
     def link_of_name(self) -> dict[str, int]:
         """Link id by case-folded name."""

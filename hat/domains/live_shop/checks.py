@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from hat.agent.checks import CheckContext
@@ -20,7 +21,7 @@ def price_claims_match_results(context: CheckContext) -> Mapping[str, str] | Non
         if observation.kind == "result"
         for number in _numbers(observation.value)
     }
-    for claim in money_claims(context.reply or "", build_catalogue()):
+    for claim in _claims(context.reply or ""):
         if claim not in seen:
             return {"claim": f"{claim} yuan"}
     return None
@@ -30,6 +31,11 @@ def money_claims(reply: str, catalogue: Catalogue) -> list[str]:
     """Amounts of money a reply states, as the shortest decimal text; references to links are not amounts."""
     text = spell_digits(mark_references(reply.replace("’", "'"), catalogue))
     return [value.text for value in find_values(text) if value.kind == "money"]
+
+
+@lru_cache(maxsize=8192)
+def _claims(reply: str) -> tuple[str, ...]:
+    return tuple(money_claims(reply, build_catalogue()))
 
 
 def _numbers(value: Any) -> set[str]:

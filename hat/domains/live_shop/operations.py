@@ -9,6 +9,7 @@ from typing import Any
 from hat.domains.base import ToolOutcome
 from hat.domains.live_shop.catalogue import Catalogue, Product, json_number
 
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 NOT_FOUND = "not_found"
 INVALID_ARGUMENTS = "invalid_arguments"
 UNKNOWN_OPERATION = "unknown_operation"
@@ -74,7 +75,7 @@ def canonical_operation(operation: str, arguments: Mapping[str, Any]) -> str:
     same = {
         key: value.strip().casefold() if isinstance(value, str) else value for key, value in arguments.items()
     }
-    return f"{operation} {json.dumps(same, sort_keys=True, ensure_ascii=False)}"
+    return f"{operation} {_ENCODER.encode(same)}"
 
 
 def _argument_problem(signature: Mapping[str, type], arguments: Mapping[str, Any]) -> str | None:

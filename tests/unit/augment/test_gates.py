@@ -146,7 +146,7 @@ def test_states_of_another_harness_or_other_code_are_refused(tmp_path: Path) -> 
     document["states"][1]["digest"] = "0" * 64
     write_json_atomic(tmp_path / "states.json", document)
     with pytest.raises(BadInput, match="now has digest"):
-        resample(read_states_document(tmp_path), HARNESS, tmp_path)
+        list(resample(read_states_document(tmp_path), HARNESS, tmp_path)[1])
 
 
 def test_a_harness_that_the_expert_cannot_work_under_is_refused() -> None:

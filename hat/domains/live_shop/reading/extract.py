@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from hat.domains.base import Fact
 from hat.domains.live_shop.catalogue import Catalogue
@@ -69,6 +70,7 @@ class _Reading:
     facts: set[Fact] = field(default_factory=set)
 
 
+@lru_cache(maxsize=8192)
 def extract_facts(reply: str, catalogue: Catalogue, default_subject: str = "") -> frozenset[Fact]:
     """The facts of a reply. `default_subject` ("link 3") is meant where the reply names no product at all.
 

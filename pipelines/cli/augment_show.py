@@ -1,0 +1,101 @@
+"""`hat augment show`: a harness and one augmented state of it side by side, in the terminal or as a page."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines.cli.options import registry_folder
+from pipelines.cli.output import err, out
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from hat.augment.side_by_side import Pair, Piece
+    from hat.domains.base import Split
+    from hat.trajectories.record import Trajectory
+
+
+def show(
+    reference: str,
+    seed: int,
+    split: "Split",
+    families: tuple[str, ...],
+    intent: str | None,
+    html: Path | None,
+    registry: Path | None,
+) -> None:
+    """Print, or write to ``html``, the state of a seed beside the original, with the expert's episode under both."""
+    from pydantic import ValidationError
+
+    from hat.augment.config import AugmentConfig
+    from hat.augment.plan import expert_gold
+    from hat.augment.sampler import sample_state
+    from hat.augment.side_by_side import side_by_side
+    from hat.augment.state import HarnessState
+    from hat.augment.test_use import log_test_use
+    from hat.domains.base import get_domain
+    from hat.errors import BadInput
+    from hat.files import write_text_atomic
+    from hat.harness.registry import Registry, parse_reference
+
+    name, version = parse_reference(reference)
+    harness = Registry(registry_folder(registry)).load(name, version)
+    trajectory = _of_intent(expert_gold(harness, get_domain(harness.domain), split).trajectories, intent)
+    # Families that were named are all shown; otherwise what a state of this split is like.
+    try:
+        settings = {"families": families, "depth": None, "probability": 1} if families else {}
+        config = AugmentConfig.full(split, original_share=0, **settings)
+    except ValidationError as error:
+        raise BadInput(str(error.errors()[0]["ctx"]["error"]), where="--family") from error
+    state = sample_state(harness, seed=seed, split=split, config=config, task=trajectory.task)
+    if split == "test":
+        log_test_use("hat augment show", harness, [state])
+    if state.regenerates:
+        from hat.augment.regenerate import regenerate
+
+        domain = get_domain(harness.domain)
+        (trajectory,) = regenerate(state, [trajectory.task], domain, domain.execute)
+    pairs = side_by_side(HarnessState.original(harness), state, trajectory)
+    title = f"{harness.name}@{harness.version} beside a state of {split}"
+    if html is None:
+        _print(title, pairs, f"families {', '.join(state.families)}; seed {seed}; digest {state.digest[:12]}")
+        return
+    from hat.reporting.side_by_side import render_side_by_side
+
+    lead = f"The same trajectory under both: {trajectory.task.question}"
+    write_text_atomic(html, render_side_by_side(pairs, state, title=title, lead=lead))
+    err().print(f"written to {html}", markup=False)
+
+
+def _of_intent(trajectories: "Sequence[Trajectory]", intent: str | None) -> "Trajectory":
+    from hat.errors import BadInput
+
+    for trajectory in trajectories:
+        if intent is None or trajectory.task.intent == intent:
+            return trajectory
+    known = sorted({trajectory.task.intent for trajectory in trajectories})
+    raise BadInput(f"no task asks for {intent!r}", where="--intent", mend=f"Known: {', '.join(known)}.")
+
+
+def _print(title: str, pairs: "Sequence[Pair]", summary: str) -> None:
+    from rich.table import Table
+
+    console = out()
+    console.print(title, style="bold", markup=False)
+    for pair in pairs:
+        table = Table("original", "augmented", title=pair.title, title_justify="left", expand=True)
+        for column in table.columns:
+            column.ratio = 1
+            column.overflow = "fold"
+        table.add_row(_text(pair.original), _text(pair.augmented))
+        console.print(table)
+    console.print(summary, markup=False, soft_wrap=True)
+
+
+def _text(pieces: "Sequence[Piece]") -> "Text":
+    from rich.text import Text
+
+    text = Text()
+    for piece in pieces:
+        text.append(piece.text, style="bold yellow" if piece.changed and piece.text.strip() else "")
+    return text

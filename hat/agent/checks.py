@@ -47,6 +47,11 @@ def arguments_valid(context: CheckContext) -> Mapping[str, str] | None:
     return None if error is None else {"problem": _describe(error)}
 
 
+def tool_forbidden(context: CheckContext) -> Mapping[str, str] | None:
+    """Never: for a tool, named by the hook's matcher, that is shown and may not be used."""
+    return {}
+
+
 def reply_skill_loaded(context: CheckContext) -> Mapping[str, str] | None:
     """At least one reply skill was loaded before the reply."""
     reply_skills = {skill.name for skill in context.state.canonical.skills if skill.kind == "reply"}
@@ -71,6 +76,7 @@ def loaded_skills(turns: Sequence[Turn]) -> set[str]:
 
 GENERAL_CHECKS: Mapping[str, Check] = {
     "arguments_valid": arguments_valid,
+    "tool_forbidden": tool_forbidden,
     "reply_skill_loaded": reply_skill_loaded,
     "reply_length": reply_length,
 }

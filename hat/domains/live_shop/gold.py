@@ -37,6 +37,9 @@ OPERATION_OF = {
 }
 """The operation behind a question about one link."""
 
+FIRST_OPERATION = {**OPERATION_OF, "showing_price": "product_info", "price_by_name": "search_products"}
+"""The operation that a question needs first, of those intents that need one at a time."""
+
 Operations = tuple[tuple[str, Mapping[str, Any]], ...]
 
 

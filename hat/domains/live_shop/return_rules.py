@@ -41,3 +41,20 @@ def days_to_return(rules: Mapping[str, int | None], product: Mapping[str, Any]) 
         KeyError: the rules do not speak of the product's return class.
     """
     return rules[product["returns"].removeprefix("as ")]
+
+
+def write_return_rules(items: Sequence[str], rules: Mapping[str, int | None]) -> tuple[str, ...]:
+    """A skill's items with other return rules, in place of those that state any.
+
+    The rules are written anew, so that no text is searched and replaced; `read_return_rules` gives them back.
+    """
+    days = [f"as {subject}: {count} days" for subject, count in rules.items() if count is not None]
+    never = [f"as {subject}" for subject, count in rules.items() if count is None]
+    written = [f"Returns {', '.join(days)}."] if days else []
+    if never:
+        written.append(f"{' or '.join(never).capitalize()}: no returns.")
+    stated = [bool(read_return_rules([item])) for item in items]
+    first = stated.index(True) if any(stated) else len(items)
+    kept = [(place, item) for place, item in enumerate(items) if not stated[place]]
+    before = [item for place, item in kept if place < first]
+    return (*before, *written, *(item for place, item in kept if place > first))

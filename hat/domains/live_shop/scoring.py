@@ -18,6 +18,7 @@ from hat.domains.live_shop.operations import (
     execute_operation,
 )
 from hat.domains.live_shop.reading.extract import extract_facts
+from hat.domains.order import REQUIRED_ORDER, order_kept
 from hat.errors import BadInput
 from hat.harness.model import LOAD_SKILL, Harness
 from hat.trajectories.record import Observation, Trajectory
@@ -33,7 +34,8 @@ def score(task: Task, trajectory: Trajectory, harness: Harness, catalogue: Catal
     replied = trajectory.end == "replied"
     asserted = asserted_facts(task, trajectory.reply, catalogue) if replied else frozenset()
     gold = frozenset(task.facts)
-    accurate = replied and asserted == gold
+    order = task.slots.get(REQUIRED_ORDER)
+    accurate = replied and asserted == gold and (not order or order_kept(order, trajectory, harness))
     skills = loaded_skills(trajectory)
     return Scores(
         accuracy=int(accurate),
@@ -60,6 +62,13 @@ def loaded_skills(trajectory: Trajectory) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def is_fault(observation: Observation) -> bool:
+    """Whether a fault, and not the domain, gave this answer: making the call again is right then."""
+    if observation.kind == "error":
+        return observation.code not in DOMAIN_ERRORS
+    return observation.kind == "result" and bool(observation.code)
+
+
 def in_format(reply: str, harness: Harness) -> bool:
     """One line of plain text within the harness's length limit."""
     length_ok = 0 < len(reply.strip()) <= harness.limits.max_reply_characters
@@ -71,7 +80,7 @@ def known_facts(trajectory: Trajectory, harness: Harness, catalogue: Catalogue) 
     session = trajectory.task.session
     facts = {Fact("ends_at", str(session["ends_at"])), Fact("host", str(session["host"]))}
     for operation, arguments, observation in _domain_calls(trajectory, harness):
-        if observation.kind == "result":
+        if observation.kind == "result" and not is_fault(observation):
             facts |= set(_result_facts(operation, arguments, catalogue))
     return frozenset(facts)
 
@@ -134,7 +143,7 @@ def _tool_rationality(task: Task, trajectory: Trajectory, harness: Harness) -> f
             faulted[key] -= 1
         else:
             made[key] += 1
-        if observation.kind == "error" and observation.code not in DOMAIN_ERRORS:
+        if is_fault(observation):
             faulted[key] += 1
     extra = sum(count - (1 if key in needed else 0) for key, count in made.items())
     union = len(needed) + extra
@@ -159,13 +168,14 @@ def _domain_calls(
 
 def _skill_selection(task: Task, loaded: list[str], harness: Harness) -> float:
     """1 for exactly the right reply skill. That a link is unknown shows only after its question's skill was loaded,
-    so there the skill of the question is right, and the one for declining is welcome."""
+    so there the skill of the question is right, and the one for declining is welcome; so it is where the harness
+    gives no way to answer."""
     gold = harness.skill_for(task.slots.get("asked", task.intent))
     if gold not in loaded:
         return 0.0
     welcome = {s.name for s in harness.skills if s.kind == "strategy" and task.intent in s.intents}
-    if task.intent == "missing_link":
-        welcome.add(harness.skill_for(task.intent))
+    if not task.answerable and task.intent != "off_topic":
+        welcome.add(harness.skill_for("missing_link"))
     return 1.0 if set(loaded) <= {gold} | welcome else 0.5
 
 

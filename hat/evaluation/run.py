@@ -8,6 +8,7 @@ from hat.agent.episode import Episode
 from hat.agent.faults import with_faults
 from hat.agent.policies.local import LocalPolicy
 from hat.agent.policy import Executor, Policy
+from hat.augment.twins.base import twins_of
 from hat.domains.base import Domain
 from hat.errors import BadInput
 from hat.evaluation.config import EvaluateConfig
@@ -76,13 +77,16 @@ def evaluate_policy(
         )
     trajectories = play_items(policy, items, domain, progress)
     baseline = play_items(domain.baseline(), items, domain)
+    twins = [item for item in items if item.pair]
+    unseeing = play_items(twins_of(domain).blind(harness), twins, domain) if twins else {}
     results: dict[str, Any] = {}
     for suite, members in suites.items():
         documents = []
         for item in members:
             scores = domain.score(item.task, trajectories[item.id], item.state.canonical)
-            blind = domain.score(item.task, baseline[item.id], item.state.canonical)
-            documents.append(item_result(item, trajectories[item.id], scores, blind.accuracy))
+            floor = domain.score(item.task, baseline[item.id], item.state.canonical)
+            blind = domain.score(item.task, unseeing[item.id], item.state.canonical) if item.pair else None
+            documents.append(item_result(item, trajectories[item.id], scores, floor.accuracy, blind))
         results[suite] = suite_result(documents)
     if generate is not None and asked:
         general = run_instruction_following(

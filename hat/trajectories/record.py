@@ -31,7 +31,7 @@ class Observation:
     value: Any
     """result: the JSON value; error: a message; skill: its canonical name; unknown_name: the name used."""
     code: str = ""
-    """error: its code; unknown_name: ``tool``, ``argument`` or ``skill``; result: the fault that broke it, if one did."""
+    """error: its code; unknown_name: ``tool``, ``argument`` or ``skill``; result: which fault broke it, if one did."""
     verdict: Verdict | None = None
 
 

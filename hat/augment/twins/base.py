@@ -58,12 +58,16 @@ class TwinPair:
     kind: str
     name: str
     split: Split
+    question: Task
+    """The task that both were made of, with the gold of the unchanged harness."""
     plain: Member
     twin: Member
+    declared: tuple[Gold, Gold]
+    """The gold of both, as the twin's maker means it."""
 
     @property
     def id(self) -> str:
-        return self.twin.task.id.rpartition("/")[0]
+        return f"{self.question.id}/{self.kind}-{self.name}"
 
     @property
     def members(self) -> tuple[tuple[str, Member], tuple[str, Member]]:

@@ -46,9 +46,7 @@ def twin_rules(state: HarnessState, domain: Domain, split: Split) -> Iterator[Tw
 
 def _permission(state: HarnessState, tool: str, member: str, split: Split, number: int) -> HarnessState:
     """The state whose prompt allows or forbids a tool; where it forbids, a hook holds it."""
-    harness = with_rule(
-        state.canonical, wording("forbidden", member, split, number, state.canonical, tool)
-    )
+    harness = with_rule(state.canonical, wording("forbidden", member, split, number, state.canonical, tool))
     if member == "twin":
         message = wording("forbidden_message", member, split, number, state.canonical, tool)
         hook = Hook("PreToolUse", tool, FORBIDDEN_CHECK, message)

@@ -23,9 +23,7 @@ def twin_rules(state: HarnessState, domain: Domain, split: Split) -> Iterator[Tw
             yield Skipped(KIND, operation, error.what)
             continue
         plain, twin = (
-            changed(
-                state, with_rule(harness, wording("order", member, split, number, harness, tool)), KIND
-            )
+            changed(state, with_rule(harness, wording("order", member, split, number, harness, tool)), KIND)
             for member in ("plain", "twin")
         )
         yield TwinRule(KIND, operation, plain, twin, (), _declared(operation))

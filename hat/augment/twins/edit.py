@@ -11,16 +11,16 @@ from hat.harness.symbols import code_spans, rewrite_code_spans
 
 def changed(state: HarnessState, canonical: Harness, kind: str) -> HarnessState:
     """The state with another canonical harness, marked with the twin's kind."""
-    return replace(
-        state, canonical=replace(canonical, files_digest=""), families=(*state.families, kind)
-    )
+    return replace(state, canonical=replace(canonical, files_digest=""), families=(*state.families, kind))
 
 
 def with_rule(harness: Harness, text: str) -> Harness:
     """The harness with one more item in its block of rules: the one that tells to load skills, else the last."""
     load = harness.tool_for(LOAD_SKILL)
     prompts = [block for block in harness.blocks if block.kind == "prompt"]
-    rules = next((block for block in prompts if any(names(item, load) for item in block.document.items)), None)
+    rules = next(
+        (block for block in prompts if any(names(item, load) for item in block.document.items)), None
+    )
     chosen = rules or (prompts or list(harness.blocks))[-1]
     blocks = tuple(_with_item(block, text) if block is chosen else block for block in harness.blocks)
     return replace(harness, blocks=blocks)
@@ -38,9 +38,7 @@ def without_tool(harness: Harness, tool: str) -> Harness:
         bindings=tuple((name, binding) for name, binding in harness.bindings if name != tool),
         blocks=tuple(replace(block, document=kept(block.document)) for block in harness.blocks),
         skills=tuple(replace(skill, body=kept(skill.body)) for skill in harness.skills),
-        hooks=tuple(
-            hook for hook in harness.hooks if hook.matcher != tool and not names(hook.message, tool)
-        ),
+        hooks=tuple(hook for hook in harness.hooks if hook.matcher != tool and not names(hook.message, tool)),
     )
 
 
@@ -48,9 +46,7 @@ def with_body(harness: Harness, skill: str, items: tuple[str, ...]) -> Harness:
     """The harness with other items in a skill's body."""
 
     def replaced(known: Skill) -> Skill:
-        return (
-            replace(known, body=Document(known.body.title, items)) if known.name == skill else known
-        )
+        return replace(known, body=Document(known.body.title, items)) if known.name == skill else known
 
     return replace(harness, skills=tuple(replaced(known) for known in harness.skills))
 

@@ -80,15 +80,22 @@ def make_twins(
     return Twins(tuple(pairs[:count]), tuple(skipped))
 
 
-def make_pair(rule: TwinRule, task: Task, domain: Domain, split: Split) -> TwinPair:
-    """Both members of a rule for one question, with the gold that each state's harness asks for."""
+def make_pair(rule: TwinRule, task: Task, domain: Domain, split: Split) -> TwinPair | None:
+    """Both members of a rule for one question, with the gold that each state's harness asks for.
+
+    None where the rule does not concern the question.
+    """
+    declared = rule.declared(task)
+    if declared is None:
+        return None
     rederive = twins_of(domain).rederive
 
     def member(name: str, state: HarnessState) -> Member:
         named = replace(task, id=f"{task.id}/{rule.kind}-{rule.name}/{name}")
         return Member(state, rederive(named, state.canonical))
 
-    return TwinPair(rule.kind, rule.name, split, member("plain", rule.plain), member("twin", rule.twin))
+    plain, twin = member("plain", rule.plain), member("twin", rule.twin)
+    return TwinPair(rule.kind, rule.name, split, task, plain, twin, declared)
 
 
 def _next_of(streams: list[Iterator[TwinPair]]) -> TwinPair | None:
@@ -102,9 +109,7 @@ def _next_of(streams: list[Iterator[TwinPair]]) -> TwinPair | None:
     return None
 
 
-def _pairs(
-    rule: TwinRule, domain: Domain, split: Split, seed: int, asked: set[str]
-) -> Iterator[TwinPair]:
+def _pairs(rule: TwinRule, domain: Domain, split: Split, seed: int, asked: set[str]) -> Iterator[TwinPair]:
     """Pairs of one rule, no question of which is ``asked`` already."""
     for lot in _LOTS:
         try:
@@ -112,6 +117,7 @@ def _pairs(
         except BadInput:
             return
         for task in tasks:
-            if task.digest not in asked and rule.declared(task) is not None:
+            pair = None if task.digest in asked else make_pair(rule, task, domain, split)
+            if pair is not None:
                 asked.add(task.digest)
-                yield make_pair(rule, task, domain, split)
+                yield pair

@@ -133,5 +133,3 @@ def _return_facts(subject: str, days: int | None) -> tuple[Fact, ...]:
     if days is None:
         return (Fact("no_returns", "", subject),)
     return (Fact("return_days", str(days), subject),)
-
-

@@ -12,7 +12,7 @@ from hat.errors import BadInput
 _MAKERS = {"C1": c1.twin_rules, "C2": c2.twin_rules, "C3": c3.twin_rules, "C4": c4.twin_rules}
 _SEED_STRIDE = 1_000
 """Seeds of tasks kept for the rules of one call."""
-_LOTS = (60, 300)
+_LOTS = (60, 300, 2000)
 """Tasks drawn for one rule before there are held to be no more."""
 
 

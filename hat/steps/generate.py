@@ -14,6 +14,7 @@ from hat.runs.places import open_run_store
 from hat.runs.progress import report
 from hat.steps.journal import current_key
 from hat.steps.subject import Subject
+from hat.trajectories.faulty import faulty_executor
 from hat.trajectories.generate import choose_policy, play_tasks
 from hat.trajectories.journal import EpisodeJournal
 from hat.trajectories.record import Trajectory
@@ -53,6 +54,7 @@ def run(*, config: str, subject: str, states_dir: str, trajectories_out_dir: str
         domain,
         journal,
         lambda done, total: report(STEP, done, total, policy.name),
+        faulty_executor(domain, tasks, settings.generate.fault_share, settings.seed),
     )
     selection = select(
         played,

@@ -47,10 +47,14 @@ def make_twins(
     count: int,
     seed: int,
     kinds: Sequence[str] = KINDS,
+    one_session: bool = False,
 ) -> Twins:
     """``count`` pairs, the kinds and within each its rules in turn; a pure function of its arguments.
 
     Fewer pairs are the first of more.
+
+    Args:
+        one_session: all questions of a rule are of one session, so that their prompts are the same.
 
     Raises:
         BadInput: an unknown kind, or fewer pairs can be made.
@@ -61,7 +65,7 @@ def make_twins(
     asked: set[str] = set()
     streams = {
         kind: [
-            _pairs(rule, domain, split, seed * _SEED_STRIDE + place, asked)
+            _pairs(rule, domain, split, seed * _SEED_STRIDE + place, asked, one_session)
             for place, rule in enumerate(usable)
             if rule.kind == kind
         ]
@@ -109,11 +113,14 @@ def _next_of(streams: list[Iterator[TwinPair]]) -> TwinPair | None:
     return None
 
 
-def _pairs(rule: TwinRule, domain: Domain, split: Split, seed: int, asked: set[str]) -> Iterator[TwinPair]:
+def _pairs(
+    rule: TwinRule, domain: Domain, split: Split, seed: int, asked: set[str], one_session: bool
+) -> Iterator[TwinPair]:
     """Pairs of one rule, no question of which is ``asked`` already."""
+    session = domain.sample_session(seed % _SEED_STRIDE, split) if one_session else None
     for lot in _LOTS:
         try:
-            tasks = domain.sample_tasks(split, lot, seed, intents=rule.intents or None)
+            tasks = domain.sample_tasks(split, lot, seed, rule.intents or None, session)
         except BadInput:
             return
         for task in tasks:

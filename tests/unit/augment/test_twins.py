@@ -60,7 +60,9 @@ def test_all_checks_hold_on_top_of_an_augmented_state(seed: int) -> None:
 
 def test_the_same_inputs_give_the_same_pairs_and_fewer_are_the_first_of_more() -> None:
     def content(made: tuple[TwinPair, ...]) -> list[tuple[object, ...]]:
-        return [(pair.id, *((m.task.id, repr(m.task), m.state.digest) for _, m in pair.members)) for pair in made]
+        return [
+            (pair.id, *((m.task.id, repr(m.task), m.state.digest) for _, m in pair.members)) for pair in made
+        ]
 
     assert content(pairs()) == content(pairs())
     assert content(pairs(count=9)) == content(pairs())[:9]

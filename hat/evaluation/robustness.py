@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 from hat.agent.faults import ALL_FAULTS, REPORTED_FAULTS, FaultSchedule
+from hat.agent.policy import Policy
 from hat.augment.state import HarnessState
+from hat.augment.twins.base import twins_of
 from hat.augment.twins.make import make_twins
 from hat.domains.base import Domain
 from hat.evaluation.config import EvaluateConfig
@@ -82,3 +84,8 @@ def _exactly(count: int, stream: Iterator[SuiteItem], what: str, harness: Harnes
     if len(items) < count:
         raise impossible(what, f"{len(items)} different items", harness)
     return items
+
+
+def blind_policy(harness: Harness, domain: Domain) -> Policy:
+    """The policy that ignores the harness it is given: what stands beside every twin result."""
+    return twins_of(domain).blind(harness)

@@ -8,13 +8,13 @@ from hat.agent.episode import Episode
 from hat.agent.faults import with_faults
 from hat.agent.policies.local import LocalPolicy
 from hat.agent.policy import Executor, Policy
-from hat.augment.twins.base import twins_of
 from hat.domains.base import Domain
 from hat.errors import BadInput
 from hat.evaluation.config import EvaluateConfig
 from hat.evaluation.distractors import answering_distractors
 from hat.evaluation.ifeval import Generate, run_instruction_following
 from hat.evaluation.results import item_result, suite_result
+from hat.evaluation.robustness import blind_policy
 from hat.evaluation.suites import SuiteItem, build_suites
 from hat.files import canonical_json, sha256_text
 from hat.harness.model import Harness
@@ -78,7 +78,7 @@ def evaluate_policy(
     trajectories = play_items(policy, items, domain, progress)
     baseline = play_items(domain.baseline(), items, domain)
     twins = [item for item in items if item.pair]
-    unseeing = play_items(twins_of(domain).blind(harness), twins, domain) if twins else {}
+    unseeing = play_items(blind_policy(harness, domain), twins, domain) if twins else {}
     results: dict[str, Any] = {}
     for suite, members in suites.items():
         documents = []

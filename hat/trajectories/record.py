@@ -25,13 +25,16 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Observation:
-    """What the model got back for one call."""
+    """What the model got back for one call.
+
+    The code of a result, which the model never sees, is empty unless a simulated fault broke the result unnoticed.
+    """
 
     kind: Literal["result", "error", "skill", "unknown_name", "blocked"]
     value: Any
     """result: the JSON value; error: a message; skill: its canonical name; unknown_name: the name used."""
     code: str = ""
-    """error: its code; unknown_name: ``tool``, ``argument`` or ``skill``; result: which fault broke it, if one did."""
+    """error: its code; unknown_name: ``tool``, ``argument`` or ``skill``."""
     verdict: Verdict | None = None
 
 

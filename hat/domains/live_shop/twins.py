@@ -51,7 +51,7 @@ class LiveShopTwins:
         facts = task.facts
         if task.intent == "returns":
             product = self._catalogue.products[task.slots["link"]]
-            rules = read_return_rules(harness.skill(harness.skill_for("returns")).body.items)
+            rules = _stated_return_rules(harness)
             if product.return_class not in rules:
                 return replace(task, facts=DECLINE, answerable=False, slots=slots)
             facts = _return_facts(product.subject, rules[product.return_class])
@@ -127,6 +127,12 @@ def _required_order(task: Task, harness: Harness) -> list[str]:
     if tool in tools_before_skill(harness):
         return [needed[0], LOAD_SKILL]
     return [LOAD_SKILL, needed[0]] if tool in tools_after_skill(harness) else []
+
+
+def _stated_return_rules(harness: Harness) -> dict[str, int | None]:
+    """Return rules of the skill and of the prompt, where one may stand as well."""
+    prompt = [item for block in harness.blocks for item in block.document.items]
+    return read_return_rules([*prompt, *harness.skill(harness.skill_for("returns")).body.items])
 
 
 def _return_facts(subject: str, days: int | None) -> tuple[Fact, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hat.domains.base import Fact, Scores, Task
 from hat.domains.live_shop.catalogue import Catalogue
-from hat.domains.live_shop.gold import coupon_facts, price_fact, return_fact, shipping_facts, stock_fact
+from hat.domains.live_shop.gold import coupon_facts, price_fact, return_facts, shipping_facts, stock_fact
 from hat.domains.live_shop.operations import (
     INVALID_ARGUMENTS,
     NOT_FOUND,
@@ -18,6 +18,7 @@ from hat.domains.live_shop.operations import (
     execute_operation,
 )
 from hat.domains.live_shop.reading.extract import extract_facts
+from hat.domains.live_shop.return_rules import stated_return_rules
 from hat.domains.order import REQUIRED_ORDER, order_kept
 from hat.errors import BadInput
 from hat.harness.model import LOAD_SKILL, Harness
@@ -81,7 +82,7 @@ def known_facts(trajectory: Trajectory, harness: Harness, catalogue: Catalogue) 
     facts = {Fact("ends_at", str(session["ends_at"])), Fact("host", str(session["host"]))}
     for operation, arguments, observation in _domain_calls(trajectory, harness):
         if observation.kind == "result" and not is_fault(observation):
-            facts |= set(_result_facts(operation, arguments, catalogue))
+            facts |= set(_result_facts(operation, arguments, harness, catalogue))
     return frozenset(facts)
 
 
@@ -179,7 +180,9 @@ def _skill_selection(task: Task, loaded: list[str], harness: Harness) -> float:
     return 1.0 if set(loaded) <= {gold} | welcome else 0.5
 
 
-def _result_facts(operation: str, arguments: Mapping[str, Any], catalogue: Catalogue) -> list[Fact]:
+def _result_facts(
+    operation: str, arguments: Mapping[str, Any], harness: Harness, catalogue: Catalogue
+) -> list[Fact]:
     if execute_operation(catalogue, operation, arguments).status != "ok" or operation == "search_products":
         return []
     product = catalogue.products[arguments["link_id"]]
@@ -187,7 +190,10 @@ def _result_facts(operation: str, arguments: Mapping[str, Any], catalogue: Catal
         details = [
             Fact(kind, getattr(product, kind), product.subject) for kind in ("material", "color", "size")
         ]
-        return [price_fact(product), return_fact(product), *details]
+        rules = stated_return_rules(harness)
+        known = product.return_class in rules
+        returns = return_facts(product.subject, rules[product.return_class]) if known else ()
+        return [price_fact(product), *returns, *details]
     if operation == "check_stock":
         available = [Fact("available", "", product.subject)] if product.stock else []
         return [stock_fact(product), *available]

@@ -11,7 +11,8 @@ from hat.augment.twins.edit import with_body
 from hat.augment.twins.reading import forbidden_tools, tools_after_skill, tools_before_skill
 from hat.domains.base import Fact, Split, Task
 from hat.domains.live_shop.catalogue import FINAL_SALE, Catalogue
-from hat.domains.live_shop.return_rules import read_return_rules, write_return_rules
+from hat.domains.live_shop.gold import return_facts
+from hat.domains.live_shop.return_rules import read_return_rules, stated_return_rules, write_return_rules
 from hat.domains.live_shop.vocabulary import CATEGORIES
 from hat.domains.live_shop.withholding import SUBJECTS, disclosure_rules, withheld
 from hat.domains.order import REQUIRED_ORDER
@@ -51,10 +52,10 @@ class LiveShopTwins:
         facts = task.facts
         if task.intent == "returns":
             product = self._catalogue.products[task.slots["link"]]
-            rules = _stated_return_rules(harness)
+            rules = stated_return_rules(harness)
             if product.return_class not in rules:
                 return replace(task, facts=DECLINE, answerable=False, slots=slots)
-            facts = _return_facts(product.subject, rules[product.return_class])
+            facts = return_facts(product.subject, rules[product.return_class])
         return replace(task, facts=facts, slots=slots)
 
     def flip(self, harness: Harness, name: str, split: Split) -> RuleFlip | str:
@@ -89,7 +90,7 @@ class LiveShopTwins:
             product = self._catalogue.product(int(task.slots.get("link", 0)))
             if task.intent != "returns" or product is None or product.return_class != subject:
                 return None
-            plain, twin = (_return_facts(product.subject, chosen[subject]) for chosen in (rules, flipped))
+            plain, twin = (return_facts(product.subject, chosen[subject]) for chosen in (rules, flipped))
             return Gold(plain, task.operations), Gold(twin, task.operations)
 
         plain, twin = (with_body(harness, skill, text) for text in texts)
@@ -127,15 +128,3 @@ def _required_order(task: Task, harness: Harness) -> list[str]:
     if tool in tools_before_skill(harness):
         return [needed[0], LOAD_SKILL]
     return [LOAD_SKILL, needed[0]] if tool in tools_after_skill(harness) else []
-
-
-def _stated_return_rules(harness: Harness) -> dict[str, int | None]:
-    """Return rules of the skill and of the prompt, where one may stand as well."""
-    prompt = [item for block in harness.blocks for item in block.document.items]
-    return read_return_rules([*prompt, *harness.skill(harness.skill_for("returns")).body.items])
-
-
-def _return_facts(subject: str, days: int | None) -> tuple[Fact, ...]:
-    if days is None:
-        return (Fact("no_returns", "", subject),)
-    return (Fact("return_days", str(days), subject),)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from hat.augment.banks import bank
 from hat.augment.config import AugmentConfig
 from hat.augment.sampler import sample_state
 from hat.augment.state import HarnessState
 from hat.augment.twins.base import KINDS, Skipped, TwinPair, twins_of
-from hat.augment.twins.edit import with_rule
+from hat.augment.twins.edit import with_rule, wording
 from hat.augment.twins.make import make_twins, twin_rules
 from hat.augment.twins.reading import forbidden_tools, tools_after_skill, tools_before_skill
 from hat.augment.twins.splits import of_split, pairs_of
@@ -27,6 +28,7 @@ HARNESS = REGISTRY.load("live-shop", "1.0.0")
 ORIGINAL = HarnessState.original(HARNESS)
 DOMAIN = get_domain("live_shop")
 SPLITS = ("train", "dev", "test")
+MEMBERS = ("plain", "twin")
 
 
 def pairs(split: str = "dev", count: int = 24, seed: int = 1, **options: object) -> tuple[TwinPair, ...]:
@@ -207,6 +209,33 @@ def test_rules_about_tools_are_read_from_the_prompt() -> None:
     inverted = with_rule(HARNESS, "Use `load_skill` only after `find_coupon`.")
     assert tools_before_skill(before) == tools_before_skill(inverted) == {"find_coupon"}
     assert tools_after_skill(with_rule(HARNESS, "`load_skill`, then `find_coupon`.")) == {"find_coupon"}
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_every_wording_of_a_rule_is_read_as_it_is_meant(split: str) -> None:
+    tool = "check_stock"
+    for number in range(len(bank("twin_rules")["order"][split])):
+        plain, twin = (with_rule(HARNESS, worded("order", member, split, number)) for member in MEMBERS)
+        assert (tools_after_skill(plain), tools_before_skill(plain)) == ({tool}, frozenset())
+        assert (tools_after_skill(twin), tools_before_skill(twin)) == (frozenset(), {tool})
+        assert not forbidden_tools(plain) | forbidden_tools(twin)
+    for number in range(len(bank("twin_rules")["forbidden"][split])):
+        plain, twin = (with_rule(HARNESS, worded("forbidden", member, split, number)) for member in MEMBERS)
+        assert (forbidden_tools(plain), forbidden_tools(twin)) == (frozenset(), {tool})
+
+
+def test_no_sentence_of_a_rule_is_used_in_two_splits() -> None:
+    for kind, by_split in bank("twin_rules").items():
+        used = {
+            split: {text for entry in by_split[split] for text in entry.values() if text} for split in SPLITS
+        }
+        assert not used["train"] & used["dev"], kind
+        assert not used["train"] & used["test"], kind
+        assert not used["dev"] & used["test"], kind
+
+
+def worded(kind: str, member: str, split: str, number: int) -> str:
+    return wording(kind, member, split, number, HARNESS, "check_stock")
 
 
 def test_return_rules_written_anew_are_read_back_and_other_items_stay() -> None:

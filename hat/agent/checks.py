@@ -71,6 +71,11 @@ def argument_problem(schema_json: str, arguments_json: str) -> str | None:
     return None if error is None else _describe(error)
 
 
+def tool_forbidden(context: CheckContext) -> Mapping[str, str] | None:
+    """Never: for a tool, named by the hook's matcher, that is shown and may not be used."""
+    return {}
+
+
 def reply_skill_loaded(context: CheckContext) -> Mapping[str, str] | None:
     """At least one reply skill was loaded before the reply."""
     reply_skills = {skill.name for skill in context.state.canonical.skills if skill.kind == "reply"}
@@ -95,6 +100,7 @@ def loaded_skills(turns: Sequence[Turn]) -> set[str]:
 
 GENERAL_CHECKS: Mapping[str, Check] = {
     "arguments_valid": arguments_valid,
+    "tool_forbidden": tool_forbidden,
     "reply_skill_loaded": reply_skill_loaded,
     "reply_length": reply_length,
 }

@@ -117,7 +117,8 @@ class Episode:
         _, _, observations = self._open
         for request, outcome in zip(self._requests, outcomes, strict=True):
             if outcome.status == "ok":
-                observations[request.index] = Observation("result", outcome.value)
+                # The code of a result is that of a silent fault, if it is broken; the model never sees it.
+                observations[request.index] = Observation("result", outcome.value, outcome.code)
             else:
                 observations[request.index] = Observation("error", outcome.value, outcome.code)
         self._finish_calls()

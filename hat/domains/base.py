@@ -69,7 +69,10 @@ class Task:
 
 @dataclass(frozen=True)
 class ToolOutcome:
-    """What executing one operation gave: a JSON value, or an error with a code."""
+    """What executing one operation gave: a JSON value, or an error with a code.
+
+    The code of an ok outcome is empty, but where a simulated fault broke the value unnoticed.
+    """
 
     status: Literal["ok", "error"]
     value: Any

@@ -8,6 +8,26 @@ AGENT_SUITES = ("live_stream_qa", "harness_variant_qa", "tool_prompt_robustness"
 """Suites that play episodes; the fourth asks plain prompts."""
 
 
+class RobustnessConfig(BaseModel):
+    """Further items of Tool/Prompt Robustness, by sub-suite; none by default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    twin_pairs: int = Field(default=0, ge=0)
+    """Pairs of twins, each kind in turn; a pair is two items, which are never kept apart."""
+    faults: int = Field(default=0, ge=0)
+    """Questions whose tools fail at the first attempt, in one of all ways, reported or not."""
+    distractor_tools: int = Field(default=0, ge=0)
+    """Questions with tools that answer nothing among those that do."""
+    unsolvable: int = Field(default=0, ge=0)
+    """Questions that must be declined."""
+
+    def limited(self, count: int) -> "RobustnessConfig":
+        """At most ``count`` items of each sub-suite, pairs kept together."""
+        most = {"twin_pairs": count // 2, "faults": count, "distractor_tools": count, "unsolvable": count}
+        return self.model_copy(update={name: min(n, getattr(self, name)) for name, n in most.items()})
+
+
 class EvaluateConfig(BaseModel):
     """How a model is evaluated. The same settings give the same items for every model."""
 
@@ -21,6 +41,8 @@ class EvaluateConfig(BaseModel):
     """Questions that share one state, one session and so one prompt prefix: 150 questions make 50 states."""
     tool_prompt_robustness: int = Field(default=40, ge=0)
     """Questions with distractor tools, without an answer, or with failing tools: a third each."""
+    robustness: RobustnessConfig = RobustnessConfig()
+    """Items of that suite beside these, by sub-suite, twins among them."""
     instruction_following: int = Field(default=30, ge=0)
     """General prompts with verifiable instructions."""
     instruction_prompts: str | None = None
@@ -44,10 +66,14 @@ class EvaluateConfig(BaseModel):
 
     def limited(self, count: int) -> "EvaluateConfig":
         """At most ``count`` items of each suite that plays episodes."""
-        return self.model_copy(update={suite: min(count, getattr(self, suite)) for suite in AGENT_SUITES})
+        fewer: dict[str, object] = {suite: min(count, getattr(self, suite)) for suite in AGENT_SUITES}
+        return self.model_copy(update={**fewer, "robustness": self.robustness.limited(count)})
 
     def only(self, suites: tuple[str, ...]) -> "EvaluateConfig":
         """Only the named suites; ``ifeval`` stands for ``instruction_following``."""
         kept = {"instruction_following" if suite == "ifeval" else suite for suite in suites}
         known = (*AGENT_SUITES, "instruction_following")
-        return self.model_copy(update={suite: 0 for suite in known if suite not in kept})
+        left_out: dict[str, object] = {suite: 0 for suite in known if suite not in kept}
+        if "tool_prompt_robustness" in left_out:
+            left_out["robustness"] = RobustnessConfig()
+        return self.model_copy(update=left_out)

@@ -5,18 +5,36 @@ from dataclasses import asdict
 from typing import Any
 
 from hat.agent.calls import render_call
+from hat.augment.twins.verify import is_exact
 from hat.domains.base import Scores
 from hat.evaluation.statistics import wilson_interval
+from hat.evaluation.sub_suites import sub_suites
 from hat.evaluation.suites import SuiteItem
 from hat.trajectories.record import Trajectory
 
 
 def item_result(
-    item: SuiteItem, trajectory: Trajectory, scores: Scores, baseline_correct: int
+    item: SuiteItem,
+    trajectory: Trajectory,
+    scores: Scores,
+    baseline_correct: int,
+    blind: Scores | None = None,
 ) -> dict[str, Any]:
-    """One item's document; ``correct`` is null, not judged, where the engine gave no answer."""
+    """One item's document; ``correct`` is null, not judged, where the engine gave no answer.
+
+    Args:
+        blind: what the harness-blind policy scored, of a member of a twin pair.
+    """
     judged = trajectory.end != "engine_error"
     state = item.state
+    of_twin: dict[str, Any] = {}
+    if blind is not None:
+        of_twin = {
+            "pair": item.pair,
+            "exact": int(is_exact(scores)) if judged else None,
+            "blind_correct": blind.accuracy,
+            "blind_exact": int(is_exact(blind)),
+        }
     return {
         "id": item.id,
         "task_digest": item.task.digest,
@@ -40,6 +58,7 @@ def item_result(
         "refused": scores.refused,
         "parsed": scores.parsed,
         "baseline_correct": baseline_correct,
+        **of_twin,
         "question": item.task.question,
         "calls": _presented_calls(trajectory, item),
         "facts": [list(asdict(fact).values()) for fact in item.task.facts],
@@ -67,6 +86,7 @@ def suite_result(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "over_refusal_rate": _mean([item for item in judged if item["answerable"]], "refused"),
         "baseline_accuracy": _mean(items, "baseline_correct"),
         "states": len({item["state"]["digest"] for item in items}),
+        **({"sub_suites": found} if (found := sub_suites(items)) else {}),
         "items": list(items),
     }
 

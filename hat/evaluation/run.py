@@ -16,6 +16,7 @@ from hat.evaluation.distractors import answering_distractors
 from hat.evaluation.ifeval import Generate, run_instruction_following
 from hat.evaluation.proof import prove_items
 from hat.evaluation.results import item_result, suite_result
+from hat.evaluation.robustness import blind_policy
 from hat.evaluation.suites import SuiteItem, build_suites
 from hat.files import canonical_json, sha256_text
 from hat.harness.model import Harness
@@ -85,13 +86,16 @@ def evaluate_policy(
     prove_items(items, harness, domain, config.split)
     trajectories = play_items(policy, items, domain, progress)
     baseline = play_items(domain.baseline(), items, domain)
+    twins = [item for item in items if item.pair]
+    unseeing = play_items(blind_policy(harness, domain), twins, domain) if twins else {}
     results: dict[str, Any] = {}
     for suite, members in suites.items():
         documents = []
         for item in members:
             scores = domain.score(item.task, trajectories[item.id], item.state.canonical)
-            blind = domain.score(item.task, baseline[item.id], item.state.canonical)
-            documents.append(item_result(item, trajectories[item.id], scores, blind.accuracy))
+            floor = domain.score(item.task, baseline[item.id], item.state.canonical)
+            blind = domain.score(item.task, unseeing[item.id], item.state.canonical) if item.pair else None
+            documents.append(item_result(item, trajectories[item.id], scores, floor.accuracy, blind))
         results[suite] = suite_result(documents)
     if generate is not None and asked:
         general = run_instruction_following(

@@ -112,6 +112,12 @@ def _score(document: Mapping[str, Any]) -> Score | None:
 
 
 def _notes(document: Mapping[str, Any]) -> Iterator[str]:
+    for kind, summary in mapping(document.get("sub_suites")).items():
+        result = mapping(summary)
+        pairs, both, blind = (number(result.get(k)) for k in ("pairs", "pair_exact", "blind_pair_exact"))
+        if pairs is not None and both is not None and blind is not None:
+            solved = f"{text(kind)}: {both:.0%} of {pairs:.0f} pairs solved exactly"
+            yield f"{solved}, {blind:.0%} by a policy that ignores the harness."
     for excluded in mappings(document.get("excluded")):
         checkers = ", ".join(map(str, items(excluded.get("checkers"))))
         needed = f" (needed by {checkers})" if checkers else ""

@@ -24,6 +24,7 @@ from hat.runs.progress import report
 from hat.steps.journal import remember
 from hat.steps.subject import Subject
 from hat.storage import Store
+from hat.trajectories.twins import TWINS_FILE
 from hat.trajectories.validate_rows import TRAJECTORIES_FILE
 
 STEP = "evaluate"
@@ -119,7 +120,9 @@ def _training_digests(
     """Digests of the tasks behind the candidate; None when they are not known."""
     if trajectories_dir:
         drawn = read_json(Path(tasks_in))["task_digests"] if tasks_in else []
-        return frozenset([*_task_digests(Path(trajectories_dir) / TRAJECTORIES_FILE), *drawn])
+        folder = Path(trajectories_dir)
+        twins = _task_digests(folder / TWINS_FILE) if (folder / TWINS_FILE).is_file() else []
+        return frozenset([*_task_digests(folder / TRAJECTORIES_FILE), *twins, *drawn])
     entry = ledger.production(store, about.environment, about.harness)
     return None if entry is None else trained_on(store, entry)
 

@@ -14,10 +14,12 @@ from hat.runs.places import open_run_store
 from hat.runs.progress import report
 from hat.steps.journal import current_key
 from hat.steps.subject import Subject
+from hat.trajectories.faulty import faulty_executor
 from hat.trajectories.generate import choose_policy, play_tasks
 from hat.trajectories.journal import EpisodeJournal
 from hat.trajectories.record import Trajectory
 from hat.trajectories.selection import select
+from hat.trajectories.twins import play_pairs, training_pairs, write_pairs
 from hat.trajectories.validate_rows import TRAJECTORIES_FILE
 
 STEP = "generate"
@@ -28,6 +30,8 @@ _TASK_SEED_STRIDE = 1_000
 
 def run(*, config: str, subject: str, states_dir: str, trajectories_out_dir: str) -> None:
     """Write ``trajectories.jsonl`` (canonical, accepted, scored) and ``summary.json`` (counts and digests).
+
+    Where twins are asked for, ``twins.jsonl`` holds those of their pairs.
 
     Args:
         states_dir: the planned states. Canonical trajectories are presented under them when they are trained
@@ -53,6 +57,7 @@ def run(*, config: str, subject: str, states_dir: str, trajectories_out_dir: str
         domain,
         journal,
         lambda done, total: report(STEP, done, total, policy.name),
+        faulty_executor(domain, tasks, settings.generate.fault_share, settings.seed),
     )
     selection = select(
         played,
@@ -69,6 +74,11 @@ def run(*, config: str, subject: str, states_dir: str, trajectories_out_dir: str
             mend="The policy does not work under this harness; `hat report` shows its episodes.",
         )
     folder = Path(trajectories_out_dir)
+    pairs = []
+    if settings.generate.twin_pairs:
+        pairs = training_pairs(harness, domain, settings.generate.twin_pairs, settings.seed)
+        pairs_played = play_pairs(policy, pairs, domain)
+        write_pairs(folder, pairs_played)
     text = _as_lines(selection.accepted)
     write_text_atomic(folder / TRAJECTORIES_FILE, text)
     write_json_atomic(
@@ -85,6 +95,7 @@ def run(*, config: str, subject: str, states_dir: str, trajectories_out_dir: str
             "retries_collapsed": selection.collapsed,
             "retries_kept_whole": selection.kept_whole,
             "trajectories_digest": sha256_text(text),
+            **({"twin_pairs": len(pairs), "twin_pairs_accepted": len(pairs_played)} if pairs else {}),
             "tasks_digest": sha256_text(canonical_json(sorted(task.digest for task in tasks))),
         },
     )

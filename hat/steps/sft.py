@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hat.augment.plan import first_seed
+from hat.domains.base import get_domain
 from hat.home import hat_home
 from hat.models import ModelRef, ModelStore
 from hat.runs.config import RunConfig
@@ -14,6 +15,7 @@ from hat.runs.places import open_run_store
 from hat.steps.journal import current_key
 from hat.steps.subject import Subject
 from hat.trajectories.storage import read_trajectories
+from hat.trajectories.twins import read_pairs, training_pairs
 from hat.trajectories.validate_rows import TRAJECTORIES_FILE
 
 
@@ -32,6 +34,7 @@ def run(*, config: str, subject: str, trajectories_dir: str, model_out: str, met
     from hat.training.plan import plan_packs
     from hat.training.preflight import check_harness
     from hat.training.sft import train_sft
+    from hat.training.twin_plan import mix, plan_twin_packs
 
     settings = RunConfig.read(config)
     about = Subject.read(subject)
@@ -48,6 +51,11 @@ def run(*, config: str, subject: str, trajectories_dir: str, model_out: str, met
         settings.sft.openings_per_state,
         settings.seed,
     )
+    if settings.generate.twin_pairs:
+        domain = get_domain(settings.domain or harness.domain)
+        pairs = training_pairs(harness, domain, settings.generate.twin_pairs, settings.seed)
+        twins = plan_twin_packs(read_pairs(Path(trajectories_dir), pairs), settings.augment.tasks_per_state)
+        packs = mix(packs, twins, settings.seed)
     base = ModelRef.model_validate(about.base)
     base_folder = ModelStore(store).materialise(base)
     key = current_key()

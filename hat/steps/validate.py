@@ -1,5 +1,6 @@
 """Step `validate`: stops the run when the trajectories are not fit to train on, and shows why."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from hat.domains.base import get_domain
@@ -11,6 +12,8 @@ from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store, run_id
 from hat.steps.subject import Subject
 from hat.trajectories.held_out import sampled_digests
+from hat.trajectories.storage import read_trajectories
+from hat.trajectories.twins import TWINS_FILE
 from hat.trajectories.validate import validate_rows
 from hat.trajectories.validate_rows import TRAJECTORIES_FILE, read_rows
 
@@ -29,6 +32,7 @@ def run(*, config: str, subject: str, trajectories_dir: str, report_out_html: st
     held_out = sampled_digests(domain, settings.validation.held_out_tasks)
     held_out |= held_out_digests(harness, domain, settings.evaluate)
     rows = read_rows(path, harness, held_out)
+    _check_twins(Path(trajectories_dir) / TWINS_FILE, held_out)
     report = validate_rows(rows, harness, settings.validation)
     page = render_validation(report, title=f"Training data of {about.harness}@{about.version}")
     write_text_atomic(Path(report_out_html), page)
@@ -39,3 +43,14 @@ def run(*, config: str, subject: str, trajectories_dir: str, report_out_html: st
         if run_id():
             store.put(f"runs/{run_id()}/validation.html", page.encode("utf-8"))
         raise
+
+
+def _check_twins(path: Path, held_out: Mapping[str, str]) -> None:
+    """Twins were accepted pair by pair; what is left to see is that none is an evaluation item."""
+    if not path.is_file():
+        return
+    for trajectory in read_trajectories(path):
+        task = trajectory.task
+        if task.split != "train" or task.digest in held_out:
+            used_for = held_out.get(task.digest, task.split)
+            raise BadInput(f"twin {task.id} is an item of {used_for}", where=TWINS_FILE)

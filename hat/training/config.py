@@ -85,6 +85,8 @@ class RLConfig(BaseModel):
     """Rollouts of one group, compared with each other."""
     augmented_share: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Share of groups under an augmented harness; the others run under the original one."""
+    fault_share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of groups whose tools fail at the first attempt: all rollouts of a group meet the same faults."""
     intents: tuple[str, ...] = ()
     """Intents of the domain that tasks are drawn from; empty: all."""
     temperature: Annotated[float, Field(gt=0, le=2)] = 1.0

@@ -57,7 +57,7 @@ def build_pack(
     weights: SegmentWeights,
     openings: Sequence[Trajectory] = (),
 ) -> Pack:
-    """Present trajectories under a state and pack them; of ``openings`` only the first turn is taken.
+    """Present trajectories under a state and pack them; of ``openings`` only the first turn that is learnt is taken.
 
     Raises:
         BadInput: the trajectories are of different sessions (their prefixes differ), or the tokenizer's chat template
@@ -67,7 +67,7 @@ def build_pack(
     prefix_messages = opening_messages(trajectories[0].task, state)[:1]
     prefix = tokenizer.apply_chat_template(prefix_messages, tools=tools, return_dict=False)
     branches = []
-    for trajectory in (*trajectories, *(replace(one, turns=one.turns[:1]) for one in openings)):
+    for trajectory in (*trajectories, *map(_opening, openings)):
         ids, mask = _tokenise(present(trajectory, state), tools, tokenizer)
         if ids[: len(prefix)] != prefix:
             raise BadInput("the trajectories of one pack have different system prompts", where=trajectory.id)
@@ -164,6 +164,12 @@ def _padded(values: Iterable[Number], length: int, padding: Number) -> list[Numb
     return filled + [padding] * (length - len(filled))
 
 
+def _opening(trajectory: Trajectory) -> Trajectory:
+    """The trajectory up to its first turn that carries a loss: before it there may be one that was blocked."""
+    learnt = next((n for n, turn in enumerate(trajectory.turns) if not _blocked(turn)), 0)
+    return replace(trajectory, turns=trajectory.turns[: learnt + 1])
+
+
 def _without_unscored_end(branch: Branch) -> Branch:
     """The branch up to its last scored token: nothing learns from what comes after."""
     end = max((n for n, weight in enumerate(branch.weights, start=1) if weight), default=len(branch.weights))
@@ -198,9 +204,13 @@ def _turn_weights(mask: Sequence[int], turns: Sequence[Turn], weights: SegmentWe
 
 def _weight(turn: Turn, weights: SegmentWeights) -> float:
     """A blocked turn is there to be corrected, not to be learnt."""
-    blocked = turn.verdict is not None or any(
-        observation.kind in ("blocked", "unknown_name") for observation in turn.observations
-    )
-    if blocked:
+    if _blocked(turn):
         return 0.0
     return weights.call if turn.calls else weights.reply
+
+
+def _blocked(turn: Turn) -> bool:
+    """Whether a hook, or an unknown name, refused the turn or a part of it."""
+    return turn.verdict is not None or any(
+        observation.kind in ("blocked", "unknown_name") for observation in turn.observations
+    )

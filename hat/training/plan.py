@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hat.augment.state import HarnessState
 from hat.errors import BadInput
 from hat.files import canonical_json
 from hat.trajectories.record import Trajectory
@@ -21,6 +22,10 @@ class PlannedPack:
     openings: tuple[Trajectory, ...] = ()
     """Learnt from up to their first turn only: which call a question needs is what is hardest to learn, and a first
     turn costs a quarter of a trajectory."""
+    state: HarnessState | None = None
+    """The harness state where it is not drawn from a seed: a member of twins."""
+    twin: "PlannedPack | None" = None
+    """The other members of the same pairs, learnt from in the same step."""
 
 
 def plan_packs(

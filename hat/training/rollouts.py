@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hat.agent.calls import OPEN_TAG
 from hat.agent.episode import Episode
+from hat.agent.faults import ALL_FAULTS, FaultSchedule, with_faults
 from hat.agent.policies.local import LocalPolicy, Rollout
 from hat.augment.config import AugmentConfig
 from hat.augment.sampler import sample_state
@@ -32,6 +33,8 @@ class Group:
     task: Task
     gold_reply: str
     """The expert's reply; only its length is used."""
+    faults: FaultSchedule | None = None
+    """Which calls of its rollouts fail at first, the same for all of them."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,18 @@ def plan_groups(
             raise BadInput(
                 f"the expert ends task {episode.task.id} with {episode.end}", where="reinforcement learning"
             )
-    return [Group(episode.state, episode.task, episode.reply) for episode in episodes]
+    failing = random.Random(f"{harness.digest}/{seed}/faults")
+    return [
+        Group(
+            episode.state,
+            episode.task,
+            episode.reply,
+            FaultSchedule(episode.state.seed, kinds=ALL_FAULTS)
+            if failing.random() < config.fault_share
+            else None,
+        )
+        for episode in episodes
+    ]
 
 
 def play_groups(
@@ -96,7 +110,8 @@ def play_groups(
         group = groups[index]
         name = f"{group.task.id}/{group.state.digest[:12]}/v{policy_version}/{position}"
         episodes.append(Episode(group.state, group.task, domain, name))
-    played = policy.roll_out(episodes, domain.execute)
+    schedules = {group.task.id: group.faults for group in groups if group.faults is not None}
+    played = policy.roll_out(episodes, with_faults(domain.execute, schedules))
     return [
         _score(policy, episode, rollout, groups[index], index, domain, policy_version)
         for episode, rollout, index in zip(episodes, played, indices, strict=True)

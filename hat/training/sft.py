@@ -39,16 +39,27 @@ class PackCollator:
     tokenizer: PreTrainedTokenizerBase
     weights: SegmentWeights
 
-    def __call__(self, rows: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
+    def __call__(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
         (row,) = rows
         planned = self.packs[row["pack"]]
-        if planned.state_seed is None:
-            state = HarnessState.original(self.harness)
-        else:
-            state = sample_state(self.harness, seed=planned.state_seed, split="train", config=self.augment)
+        inputs: dict[str, Any] = self._tensors(planned)
+        if planned.twin is not None:
+            inputs["twin"] = self._tensors(planned.twin)
+        return inputs
+
+    def _tensors(self, planned: PlannedPack) -> dict[str, torch.Tensor]:
         return collate_pack(
-            build_pack(planned.trajectories, state, self.tokenizer, self.weights, planned.openings)
+            build_pack(
+                planned.trajectories, self._state(planned), self.tokenizer, self.weights, planned.openings
+            )
         )
+
+    def _state(self, planned: PlannedPack) -> HarnessState:
+        if planned.state is not None:
+            return planned.state
+        if planned.state_seed is None:
+            return HarnessState.original(self.harness)
+        return sample_state(self.harness, seed=planned.state_seed, split="train", config=self.augment)
 
 
 class PackTrainer(SFTTrainer):
@@ -65,18 +76,21 @@ class PackTrainer(SFTTrainer):
     def compute_loss(
         self,
         model: torch.nn.Module,
-        inputs: dict[str, torch.Tensor],
+        inputs: dict[str, Any],
         return_outputs: bool = False,
         num_items_in_batch: torch.Tensor | None = None,
     ) -> torch.Tensor:
         if self.state.global_step != self._counted_step:
             self._counted_step = self.state.global_step
             self.tokens = dict.fromkeys(self.tokens, 0)
-        self.tokens["tokens"] += inputs["prefix_ids"].numel() + inputs["branch_ids"].numel()
-        self.tokens["scored_tokens"] += int(inputs["loss_weights"].count_nonzero())
+        twin = inputs.get("twin")
+        for pack in (inputs, twin) if twin is not None else (inputs,):
+            self.tokens["tokens"] += pack["prefix_ids"].numel() + pack["branch_ids"].numel()
+            self.tokens["scored_tokens"] += int(pack["loss_weights"].count_nonzero())
         # The Trainer autocasts `model.forward` alone, and our loss calls the decoder below it.
         with self.accelerator.autocast():
-            return pack_loss(model, inputs)
+            loss = pack_loss(model, inputs)
+            return loss if twin is None else (loss + pack_loss(model, twin)) / 2
 
     def _set_signature_columns_if_needed(self) -> None:
         self._signature_columns = ["pack"]

@@ -33,3 +33,7 @@ class GenerateConfig(BaseModel):
     """The strong model."""
     whole_retry_share: float = Field(default=0.1, ge=0, le=1)
     """Share of episodes with a corrected mistake that keep it; the others lose their blocked turns."""
+    fault_share: float = Field(default=0.0, ge=0, le=1)
+    """Share of the tasks whose tools fail at the first attempt, so that the model learns to call again."""
+    twin_pairs: int = Field(default=0, ge=0)
+    """Pairs of twins to learn from beside the tasks, each played under both of its harness states."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from hat.agent.episode import Episode
 from hat.agent.policies.config import EndpointConfig
-from hat.agent.policy import Policy
+from hat.agent.policy import Executor, Policy
 from hat.augment.state import HarnessState
 from hat.domains.base import Domain, Task
 from hat.errors import BadInput
@@ -20,8 +20,11 @@ def play_tasks(
     domain: Domain,
     journal: EpisodeJournal,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    execute: Executor | None = None,
 ) -> list[Trajectory]:
     """One episode of each task under one state, in the order of the tasks.
+
+    ``execute`` runs the operations: the domain's own executor by default.
 
     Episodes that the journal holds are not played again; one that the engine did not answer is.
 
@@ -47,7 +50,7 @@ def play_tasks(
         progress(len(finished), len(episodes))
 
     if missing:
-        policy.play(missing, domain.execute, keep)
+        policy.play(missing, execute or domain.execute, keep)
     return [finished[id] for id in ids]
 
 

@@ -25,7 +25,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Observation:
-    """What the model got back for one call."""
+    """What the model got back for one call.
+
+    The code of a result, which the model never sees, is empty unless a simulated fault broke the result unnoticed.
+    """
 
     kind: Literal["result", "error", "skill", "unknown_name", "blocked"]
     value: Any

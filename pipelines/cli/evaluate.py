@@ -68,3 +68,33 @@ def _show(document: dict[str, Any]) -> None:
         )
     out().print(f"{document['model']} under {document['harness']}@{document['version']}", soft_wrap=True)
     out().print(table)
+    _show_sub_suites(document)
+
+
+def _show_sub_suites(document: dict[str, Any]) -> None:
+    """By kind of item; of twins also the pairs of which both members are right, with the harness-blind policy's."""
+    from rich.table import Table
+
+    rows = [row for suite in document["suites"].values() for row in suite.get("sub_suites", {}).items()]
+    if not rows:
+        return
+    table = Table("kind", "n", "accuracy", "95% interval", "pairs", "both right", "both exact", box=None)
+    for kind, result in rows:
+        pairs = "pairs" in result
+        table.add_row(
+            kind,
+            str(result["n"]),
+            _percent(result["accuracy"]),
+            " to ".join(map(_percent, result["accuracy_ci"] or ())),
+            str(result["pairs"]) if pairs else "",
+            *(_beside_blind(result, name) if pairs else "" for name in ("pair_accuracy", "pair_exact")),
+        )
+    out().print(table)
+
+
+def _beside_blind(result: dict[str, Any], name: str) -> str:
+    return f"{_percent(result[name])} (blind {_percent(result[f'blind_{name}'])})"
+
+
+def _percent(share: float | None) -> str:
+    return "not judged" if share is None else f"{share:.1%}"

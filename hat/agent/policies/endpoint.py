@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from hat.agent.calls import AssistantTurn
+from hat.agent.calls import AssistantTurn, MalformedCall, parse_assistant
 from hat.agent.episode import Episode
 from hat.agent.policies.chat_wire import UnreadableResponse, read_response, wire_messages
 from hat.agent.policies.config import EndpointConfig
@@ -54,14 +54,46 @@ class EndpointPolicy:
         """
         asyncio.run(self._play(episodes, execute, on_done))
 
-    async def _play(
-        self, episodes: Sequence[Episode], execute: Executor, on_done: Callable[[int], None]
-    ) -> None:
+    def reply_to(self, questions: Sequence[Sequence[dict[str, Any]]]) -> list[str]:
+        """Plain replies to conversations in the message format, in their order; empty where one got no answer.
+
+        Raises:
+            EnvironmentFailure: the endpoint cannot be reached, refuses all requests, or keeps failing.
+        """
+        return asyncio.run(self._reply_to(questions))
+
+    async def _reply_to(self, questions: Sequence[Sequence[dict[str, Any]]]) -> list[str]:
+        slots = asyncio.Semaphore(self.config.concurrency)
+
+        async def reply(client: httpx.AsyncClient, messages: Sequence[dict[str, Any]]) -> str:
+            async with slots:
+                try:
+                    output = await self._ask(client, messages, [])
+                    turn = parse_assistant(output) if isinstance(output, str) else output
+                except (_Unanswered, MalformedCall):
+                    return ""
+            return turn.content
+
+        async with self._client() as client:
+            tasks = [asyncio.create_task(reply(client, messages)) for messages in questions]
+            try:
+                return list(await asyncio.gather(*tasks))
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _client(self) -> httpx.AsyncClient:
         key = os.environ.get(self.config.key_variable, "")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         timeout = httpx.Timeout(
             self.config.timeout_seconds, connect=min(_CONNECT_SECONDS, self.config.timeout_seconds)
         )
+        return httpx.AsyncClient(headers=headers, timeout=timeout)
+
+    async def _play(
+        self, episodes: Sequence[Episode], execute: Executor, on_done: Callable[[int], None]
+    ) -> None:
         queue = iter(enumerate(episodes))
         answered: list[int] = []
         unanswered: list[str] = []
@@ -76,7 +108,7 @@ class EndpointPolicy:
                     episode.fail()
                 on_done(index)
 
-        async with httpx.AsyncClient(headers=headers, timeout=timeout) as client:
+        async with self._client() as client:
             workers = [
                 asyncio.create_task(work(client)) for _ in range(min(self.config.concurrency, len(episodes)))
             ]
@@ -91,18 +123,23 @@ class EndpointPolicy:
 
     async def _play_one(self, client: httpx.AsyncClient, episode: Episode, execute: Executor) -> None:
         while not episode.done:
-            output = await self._ask(client, episode)
+            output = await self._ask(client, episode.messages(), episode.tools)
             answer_requests(episode, episode.submit(output), execute)
 
-    async def _ask(self, client: httpx.AsyncClient, episode: Episode) -> str | AssistantTurn:
+    async def _ask(
+        self,
+        client: httpx.AsyncClient,
+        messages: Sequence[dict[str, Any]],
+        tools: Sequence[dict[str, Any]],
+    ) -> str | AssistantTurn:
         body: dict[str, Any] = {
             "model": self.config.model,
-            "messages": wire_messages(episode.messages()),
+            "messages": wire_messages(messages),
             "temperature": self.config.temperature,
             "max_tokens": self.config.max_new_tokens,
         }
-        if episode.tools:
-            body["tools"] = episode.tools
+        if tools:
+            body["tools"] = list(tools)
         problem = ""
         for attempt in range(self.config.retries + 1):
             asked_to_wait = 0.0

@@ -18,7 +18,7 @@ def price_claims_match_results(context: CheckContext) -> Mapping[str, str] | Non
         number
         for turn in context.turns
         for observation in turn.observations
-        if observation.kind == "result"
+        if observation.kind == "result" and not observation.code
         for number in _numbers(observation.value)
     }
     for claim in _claims(context.reply or ""):

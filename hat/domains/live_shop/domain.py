@@ -31,8 +31,10 @@ class LiveShop:
     def __init__(self) -> None:
         # Imported late: the agent's checks themselves import the domain's types.
         from hat.domains.live_shop.checks import price_claims_match_results
+        from hat.domains.live_shop.twins import LiveShopTwins
 
         self.catalogue = build_catalogue()
+        self.twins = LiveShopTwins(self.catalogue)
         self.checks: Mapping[str, Check] = {"price_claims_match_results": price_claims_match_results}
 
     def sample_session(self, seed: int, split: Split) -> Mapping[str, str | int]:

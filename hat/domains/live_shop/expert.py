@@ -13,10 +13,13 @@ from hat.agent.calls import Call, render_call
 from hat.agent.episode import Episode
 from hat.agent.policy import Executor, answer_requests
 from hat.augment.state import HarnessState
+from hat.augment.twins.reading import forbidden_tools, tools_before_skill
 from hat.domains.live_shop import replies
+from hat.domains.live_shop.gold import FIRST_OPERATION
 from hat.domains.live_shop.return_rules import days_to_return, read_return_rules
 from hat.domains.live_shop.scoring import DOMAIN_ERRORS
 from hat.domains.live_shop.understanding import Understood, understand
+from hat.domains.live_shop.withholding import withheld
 from hat.errors import BadInput
 from hat.harness.model import LOAD_SKILL, LOAD_SKILL_ARGUMENT, Harness
 from hat.trajectories.record import Observation, Turn
@@ -54,11 +57,18 @@ class ScriptedExpert:
             on_done(index)
 
 
-def play_plan(episode: Episode, plan: Plan, execute: Executor) -> None:
-    """Submit a plan's actions as the text a model would write, until the episode ends."""
+def play_plan(
+    episode: Episode, plan: Plan, execute: Executor, written_for: HarnessState | None = None
+) -> None:
+    """Submit a plan's actions as the text a model would write, until the episode ends.
+
+    Args:
+        written_for: the state whose names the text uses; the episode's own by default.
+    """
     action = next(plan)
     while True:
-        answer_requests(episode, episode.submit(as_text(action, episode.state)), execute)
+        text = as_text(action, written_for or episode.state)
+        answer_requests(episode, episode.submit(text), execute)
         if episode.done:
             return
         action = plan.send(episode.turns[-1])
@@ -73,14 +83,17 @@ def solve(view: ExpertView) -> Plan:
     """The fitting skill first, then the tool calls, then a short reply; corrected for as long as hooks object."""
     asked = understand(view.question)
     skill = view.harness.skill_for(asked.intent)
-    if asked.intent != "compare":
+    # How to compare is a skill of its own, which names this one as its last step.
+    skill_last = asked.intent == "compare" or _tool_goes_first(view.harness, asked)
+    if not skill_last:
         yield _load(view.harness, skill)
     try:
+        if withheld(view.harness.skill(skill).body.items):
+            raise CannotAnswer
         reply = yield from _look_up(view, asked)
     except CannotAnswer:
         reply = replies.DECLINE
-    if asked.intent == "compare":
-        # How to compare is a skill of its own, which names this one as its last step.
+    if skill_last:
         yield _load(view.harness, skill)
     while True:
         turn = yield reply
@@ -138,24 +151,36 @@ def _ask(harness: Harness, *wanted: tuple[str, Mapping[str, Any]]) -> Generator[
     """The results of domain operations asked in one turn; a call that met a fault is made again.
 
     Raises:
-        CannotAnswer: no tool does it, the answer is an error, or the fault stays.
+        CannotAnswer: no tool does it, or none that may be used, the answer is an error, or the fault stays.
     """
     try:
         calls = [_domain_call(harness, operation, arguments) for operation, arguments in wanted]
     except BadInput as error:
         raise CannotAnswer from error
+    if forbidden_tools(harness) & {call.name for call in calls}:
+        raise CannotAnswer
     results: dict[int, Any] = {}
     for _ in range(1 + FAULT_RETRIES):
         open_calls = [index for index in range(len(calls)) if index not in results]
         turn = yield tuple(calls[index] for index in open_calls)
         for index, observation in zip(open_calls, turn.observations, strict=True):
             if observation.kind == "result":
-                results[index] = observation.value
+                # The domain answers with objects: anything else is a fault that nobody reported.
+                if isinstance(observation.value, Mapping) and observation.value:
+                    results[index] = observation.value
             elif not _is_fault(observation):
                 raise CannotAnswer
         if len(results) == len(calls):
             return [results[index] for index in range(len(calls))]
     raise CannotAnswer
+
+
+def _tool_goes_first(harness: Harness, asked: Understood) -> bool:
+    """Whether the harness wants the tool of this question called before the skill is loaded."""
+    try:
+        return harness.tool_for(FIRST_OPERATION[asked.intent]) in tools_before_skill(harness)
+    except (KeyError, BadInput):
+        return False
 
 
 def _is_fault(observation: Observation) -> bool:
@@ -165,7 +190,7 @@ def _is_fault(observation: Observation) -> bool:
     return (
         observation.kind == "blocked"
         and observation.verdict is not None
-        and (observation.verdict.check != "too_many_calls")
+        and observation.verdict.check not in ("too_many_calls", "tool_forbidden")
     )
 
 

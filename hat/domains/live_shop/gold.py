@@ -37,6 +37,9 @@ OPERATION_OF = {
 }
 """The operation behind a question about one link."""
 
+FIRST_OPERATION = {**OPERATION_OF, "showing_price": "product_info", "price_by_name": "search_products"}
+"""The operation that a question needs first, of those intents that need one at a time."""
+
 Operations = tuple[tuple[str, Mapping[str, Any]], ...]
 
 
@@ -117,10 +120,14 @@ def shipping_facts(catalogue: Catalogue, product: Product, region: str) -> tuple
 
 def return_fact(product: Product) -> Fact:
     """The business rule of returns: final sale and food never, else by category."""
-    days = RETURN_DAYS.get(product.return_class)
+    return return_facts(product.subject, RETURN_DAYS.get(product.return_class))[0]
+
+
+def return_facts(subject: str, days: int | None) -> tuple[Fact, ...]:
+    """That a product can be returned within some days, or, without any, not at all."""
     if days is None:
-        return Fact("no_returns", "", product.subject)
-    return Fact("return_days", str(days), product.subject)
+        return (Fact("no_returns", "", subject),)
+    return (Fact("return_days", str(days), subject),)
 
 
 def _one_link(asked: str, slots: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

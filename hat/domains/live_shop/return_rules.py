@@ -8,6 +8,7 @@ from typing import Any
 
 from hat.domains.live_shop.catalogue import FINAL_SALE
 from hat.domains.live_shop.vocabulary import CATEGORIES
+from hat.harness.model import Harness
 
 _SUBJECT = re.compile(rf"\b({'|'.join(CATEGORIES)}|cosmetics|clothes|final[ -]sale)\b", re.I)
 _SAME = {"clothes": "clothing", "cosmetics": "beauty", "final-sale": FINAL_SALE}
@@ -41,3 +42,26 @@ def days_to_return(rules: Mapping[str, int | None], product: Mapping[str, Any]) 
         KeyError: the rules do not speak of the product's return class.
     """
     return rules[product["returns"].removeprefix("as ")]
+
+
+def stated_return_rules(harness: Harness) -> dict[str, int | None]:
+    """Return rules of the skill for returns and of the prompt, where one may stand as well."""
+    prompt = [item for block in harness.blocks for item in block.document.items]
+    return read_return_rules([*prompt, *harness.skill(harness.skill_for("returns")).body.items])
+
+
+def write_return_rules(items: Sequence[str], rules: Mapping[str, int | None]) -> tuple[str, ...]:
+    """A skill's items with other return rules, in place of those that state any.
+
+    The rules are written anew, so that no text is searched and replaced; `read_return_rules` gives them back.
+    """
+    days = [f"as {subject}: {count} days" for subject, count in rules.items() if count is not None]
+    never = [f"as {subject}" for subject, count in rules.items() if count is None]
+    written = [f"Returns {', '.join(days)}."] if days else []
+    if never:
+        written.append(f"{' or '.join(never).capitalize()}: no returns.")
+    stated = [bool(read_return_rules([item])) for item in items]
+    first = stated.index(True) if any(stated) else len(items)
+    kept = [(place, item) for place, item in enumerate(items) if not stated[place]]
+    before = [item for place, item in kept if place < first]
+    return (*before, *written, *(item for place, item in kept if place > first))

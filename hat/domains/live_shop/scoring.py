@@ -9,7 +9,7 @@ from typing import Any
 
 from hat.domains.base import Fact, Scores, Task
 from hat.domains.live_shop.catalogue import Catalogue
-from hat.domains.live_shop.gold import coupon_facts, price_fact, return_fact, shipping_facts, stock_fact
+from hat.domains.live_shop.gold import coupon_facts, price_fact, return_facts, shipping_facts, stock_fact
 from hat.domains.live_shop.operations import (
     INVALID_ARGUMENTS,
     NOT_FOUND,
@@ -18,6 +18,8 @@ from hat.domains.live_shop.operations import (
     execute_operation,
 )
 from hat.domains.live_shop.reading.extract import extract_facts
+from hat.domains.live_shop.return_rules import stated_return_rules
+from hat.domains.order import REQUIRED_ORDER, order_kept
 from hat.errors import BadInput
 from hat.harness.model import LOAD_SKILL, Harness
 from hat.trajectories.record import Observation, Trajectory
@@ -33,7 +35,8 @@ def score(task: Task, trajectory: Trajectory, harness: Harness, catalogue: Catal
     replied = trajectory.end == "replied"
     asserted = asserted_facts(task, trajectory.reply, catalogue) if replied else frozenset()
     gold = frozenset(task.facts)
-    accurate = replied and asserted == gold
+    order = task.slots.get(REQUIRED_ORDER)
+    accurate = replied and asserted == gold and (not order or order_kept(order, trajectory, harness))
     skills = loaded_skills(trajectory)
     return Scores(
         accuracy=int(accurate),
@@ -60,6 +63,13 @@ def loaded_skills(trajectory: Trajectory) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def is_fault(observation: Observation) -> bool:
+    """Whether a fault, and not the domain, gave this answer: making the call again is right then."""
+    if observation.kind == "error":
+        return observation.code not in DOMAIN_ERRORS
+    return observation.kind == "result" and bool(observation.code)
+
+
 def in_format(reply: str, harness: Harness) -> bool:
     """One line of plain text within the harness's length limit."""
     length_ok = 0 < len(reply.strip()) <= harness.limits.max_reply_characters
@@ -71,8 +81,8 @@ def known_facts(trajectory: Trajectory, harness: Harness, catalogue: Catalogue) 
     session = trajectory.task.session
     facts = {Fact("ends_at", str(session["ends_at"])), Fact("host", str(session["host"]))}
     for operation, arguments, observation in _domain_calls(trajectory, harness):
-        if observation.kind == "result":
-            facts |= set(_result_facts(operation, arguments, catalogue))
+        if observation.kind == "result" and not is_fault(observation):
+            facts |= set(_result_facts(operation, arguments, harness, catalogue))
     return frozenset(facts)
 
 
@@ -134,7 +144,7 @@ def _tool_rationality(task: Task, trajectory: Trajectory, harness: Harness) -> f
             faulted[key] -= 1
         else:
             made[key] += 1
-        if observation.kind == "error" and observation.code not in DOMAIN_ERRORS:
+        if is_fault(observation):
             faulted[key] += 1
     extra = sum(count - (1 if key in needed else 0) for key, count in made.items())
     union = len(needed) + extra
@@ -159,17 +169,20 @@ def _domain_calls(
 
 def _skill_selection(task: Task, loaded: list[str], harness: Harness) -> float:
     """1 for exactly the right reply skill. That a link is unknown shows only after its question's skill was loaded,
-    so there the skill of the question is right, and the one for declining is welcome."""
+    so there the skill of the question is right, and the one for declining is welcome; so it is where the harness
+    gives no way to answer."""
     gold = harness.skill_for(task.slots.get("asked", task.intent))
     if gold not in loaded:
         return 0.0
     welcome = {s.name for s in harness.skills if s.kind == "strategy" and task.intent in s.intents}
-    if task.intent == "missing_link":
-        welcome.add(harness.skill_for(task.intent))
+    if not task.answerable and task.intent != "off_topic":
+        welcome.add(harness.skill_for("missing_link"))
     return 1.0 if set(loaded) <= {gold} | welcome else 0.5
 
 
-def _result_facts(operation: str, arguments: Mapping[str, Any], catalogue: Catalogue) -> list[Fact]:
+def _result_facts(
+    operation: str, arguments: Mapping[str, Any], harness: Harness, catalogue: Catalogue
+) -> list[Fact]:
     if execute_operation(catalogue, operation, arguments).status != "ok" or operation == "search_products":
         return []
     product = catalogue.products[arguments["link_id"]]
@@ -177,7 +190,10 @@ def _result_facts(operation: str, arguments: Mapping[str, Any], catalogue: Catal
         details = [
             Fact(kind, getattr(product, kind), product.subject) for kind in ("material", "color", "size")
         ]
-        return [price_fact(product), return_fact(product), *details]
+        rules = stated_return_rules(harness)
+        known = product.return_class in rules
+        returns = return_facts(product.subject, rules[product.return_class]) if known else ()
+        return [price_fact(product), *returns, *details]
     if operation == "check_stock":
         available = [Fact("available", "", product.subject)] if product.stock else []
         return [stock_fact(product), *available]

@@ -5,8 +5,9 @@ import pytest
 
 from hat.domains.base import Domain, get_domain
 from hat.errors import BadInput
-from hat.evaluation.config import EvaluateConfig
+from hat.evaluation.config import EvaluateConfig, RobustnessConfig
 from hat.evaluation.run import evaluate_policy, items_digest
+from hat.evaluation.sub_suites import sub_suites
 from hat.evaluation.suites import build_suites, held_out_digests
 from hat.harness.model import Harness
 from hat.harness.registry import Registry
@@ -118,3 +119,88 @@ def test_the_items_digest_tells_states_apart_and_not_answers():
     digest = items_digest({"live_stream_qa": {"items": [item]}})
     assert digest == items_digest({"live_stream_qa": {"items": [{**item, "correct": 0}]}})
     assert digest != items_digest({"live_stream_qa": {"items": [{**item, "state": {"digest": "d"}}]}})
+
+
+FURTHER = RobustnessConfig(twin_pairs=12, faults=20, distractor_tools=4, unsolvable=5)
+WITH_FURTHER = EvaluateConfig(tool_prompt_robustness=3, robustness=FURTHER).only(("tool_prompt_robustness",))
+
+
+def test_sub_suites_are_added_by_their_own_numbers_and_change_no_other_item(harness, domain):
+    without = build_suites(harness, domain, SMALL)
+    asked = SMALL.model_copy(update={"robustness": FURTHER})
+    suites = build_suites(harness, domain, asked)
+    more = suites["tool_prompt_robustness"][12:]
+    assert {suite: items[: len(without[suite])] for suite, items in suites.items()} == without
+    assert Counter(item.kind for item in more) == {
+        "distractor_tools": 4,
+        "unsolvable": 5,
+        "faults": 20,
+        **dict.fromkeys(("twin_C1", "twin_C2", "twin_C3", "twin_C4"), 6),
+    }
+    assert len({item.id for item in suites["tool_prompt_robustness"]}) == 12 + 4 + 5 + 20 + 24
+
+
+def test_sub_suites_alone_are_enough(harness, domain):
+    config = EvaluateConfig(robustness=RobustnessConfig(unsolvable=2)).limited(0)
+    assert build_suites(harness, domain, config) == {}
+    config = EvaluateConfig(
+        live_stream_qa=0,
+        harness_variant_qa=0,
+        tool_prompt_robustness=0,
+        robustness=RobustnessConfig(unsolvable=2),
+    )
+    assert [item.kind for item in build_suites(harness, domain, config)["tool_prompt_robustness"]] == [
+        "unsolvable",
+        "unsolvable",
+    ]
+    assert config.only(("live_stream_qa",)).robustness == RobustnessConfig()
+
+
+def test_a_smaller_evaluation_keeps_the_members_of_a_pair_together(harness, domain):
+    few = build_suites(harness, domain, WITH_FURTHER.limited(5))["tool_prompt_robustness"]
+    pairs = Counter(item.pair for item in few if item.pair)
+    assert list(pairs.values()) == [2, 2]
+    whole = {item.id: item for item in build_suites(harness, domain, WITH_FURTHER)["tool_prompt_robustness"]}
+    assert all(whole[item.id] == item for item in few)
+
+
+def test_twins_are_summed_up_by_pair_beside_the_policy_that_ignores_the_harness(harness, domain):
+    suite = evaluate_policy(domain.expert(), harness, domain, WITH_FURTHER)["suites"][
+        "tool_prompt_robustness"
+    ]
+    assert suite["accuracy"] == 1.0
+    for kind in ("twin_C1", "twin_C2", "twin_C3", "twin_C4"):
+        result = suite["sub_suites"][kind]
+        assert (result["n"], result["pairs"]) == (6, 3)
+        assert result["accuracy"] == result["pair_accuracy"] == result["pair_exact"] == 1.0
+        assert result["pair_exact_ci"][0] > 0.4
+        assert result["blind_pair_exact"] == 0.0
+        assert result["blind_accuracy"] == (1.0 if kind == "twin_C3" else 0.5)
+    faults = suite["sub_suites"]["faults"]
+    assert (faults["n"], faults["accuracy"]) == (21, 1.0)
+    assert faults["baseline_accuracy"] < 0.5
+    assert "pairs" not in faults
+
+
+def test_a_pair_counts_only_when_both_members_are_right(harness, domain):
+    class Blind:
+        name = "blind"
+        play = staticmethod(domain.twins.blind(harness).play)
+
+    document = evaluate_policy(Blind(), harness, domain, WITH_FURTHER)
+    for kind in ("twin_C1", "twin_C2", "twin_C4"):
+        result = document["suites"]["tool_prompt_robustness"]["sub_suites"][kind]
+        assert result["accuracy"] == 0.5
+        assert result["pair_accuracy"] == result["blind_pair_accuracy"] == 0.0
+
+
+def test_a_pair_of_which_one_was_not_judged_is_not_counted():
+    def item(pair, correct):
+        scores = {"correct": correct, "exact": correct, "blind_correct": 0, "blind_exact": 0}
+        return {"kind": "twin_C1", "pair": pair, "baseline_correct": 0, **scores}
+
+    items = [item("a", 1), item("a", None), item("b", 1), item("b", 1), item("c", 1), item("c", 0)]
+    result = sub_suites(items)["twin_C1"]
+    assert (result["pairs"], result["pair_accuracy"]) == (3, 0.5)
+    assert sub_suites(items[:2])["twin_C1"]["pair_accuracy"] is None
+    assert sub_suites([{"kind": ""}]) == {}

@@ -69,3 +69,17 @@ def test_an_unreachable_strong_model_leaves_nothing_half_written(given, tmp_path
     with pytest.raises(EnvironmentFailure, match=r"http://127\.0\.0\.1:9/v1"):
         step.run(**given, trajectories_out_dir=str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
+
+
+def test_twins_and_faults_are_made_when_asked_for(given, tmp_path):
+    step.run(**given, trajectories_out_dir=str(tmp_path / "plain"))
+    assert not (tmp_path / "plain" / "twins.jsonl").exists()
+    settings = GenerateConfig(tasks=26, twin_pairs=6, fault_share=0.5)
+    RunConfig(domain="live_shop", generate=settings).write(Path(given["config"]))
+    step.run(**given, trajectories_out_dir=str(tmp_path / "more"))
+    lines = (tmp_path / "more" / "twins.jsonl").read_text(encoding="utf-8").splitlines()
+    members = [Trajectory.from_json(json.loads(line)) for line in lines]
+    assert [one.task.id.rpartition("/")[2] for one in members] == ["plain", "twin"] * 6
+    summary = json.loads((tmp_path / "more" / "summary.json").read_text(encoding="utf-8"))
+    assert (summary["accepted"], summary["twin_pairs"], summary["twin_pairs_accepted"]) == (26, 6, 6)
+    assert "timeout" in (tmp_path / "more" / "trajectories.jsonl").read_text(encoding="utf-8")

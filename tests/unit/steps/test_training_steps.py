@@ -6,8 +6,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+import hat.steps.generate as generate_step
 import hat.steps.opd as opd_step
 import hat.steps.rl as rl_step
+import hat.steps.sft as sft_step
+from hat.augment.config import AugmentConfig
 from hat.errors import BadInput
 from hat.files import read_json
 from hat.harness.registry import Registry
@@ -16,8 +19,9 @@ from hat.runs.config import RunConfig
 from hat.runs.harness_archive import publish_harness
 from hat.runs.places import open_run_store
 from hat.steps.subject import Subject
-from hat.training.config import OPDConfig, RLConfig
+from hat.training.config import OPDConfig, RLConfig, SFTConfig
 from hat.training.metrics import read_step_log
+from hat.trajectories.config import GenerateConfig
 from tests.unit.training.conftest import make_model, make_tokenizer
 
 REGISTRY = Path(__file__).parents[3] / "harness_registry"
@@ -137,3 +141,23 @@ def test_reinforcement_learning_runs_under_the_published_harness_and_tells_its_t
         "length",
     }
     assert line["groups"][0]["task_digest"]
+
+
+def test_fine_tuning_learns_from_twins_beside_the_tasks(given: dict[str, str], tmp_path: Path) -> None:
+    settings = RunConfig(
+        domain="live_shop",
+        generate=GenerateConfig(tasks=60, twin_pairs=3),
+        augment=AugmentConfig(states=2, tasks_per_state=1),
+        sft=SFTConfig(openings_per_state=0),
+    )
+    settings.write(Path(given["config"]))
+    folder = tmp_path / "trajectories"
+    shared = {"config": given["config"], "subject": given["subject"]}
+    generate_step.run(**shared, states_dir="", trajectories_out_dir=str(folder))
+    outputs = {"model_out": given["model_out"], "metrics_out": given["metrics_out"]}
+    sft_step.run(**shared, trajectories_dir=str(folder), **outputs)
+    assert result(given)[0].base == "tiny"
+    assert len(read_step_log(Path(given["metrics_out"]))) == 2 + 3
+    (folder / "twins.jsonl").unlink()
+    with pytest.raises(BadInput, match=r"twins\.jsonl"):
+        sft_step.run(**shared, trajectories_dir=str(folder), **outputs)

@@ -1,6 +1,7 @@
 """Step `validate` on what step `generate` really writes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from hat.runs.harness_archive import publish_harness
 from hat.runs.places import open_run_store
 from hat.steps.subject import Subject
 from hat.trajectories.config import GenerateConfig, ValidateConfig
+from hat.trajectories.twins import play_pairs, training_pairs, write_pairs
 
 REGISTRY = Path(__file__).parents[3] / "harness_registry"
 EVALUATE = EvaluateConfig(live_stream_qa=20, harness_variant_qa=20, tool_prompt_robustness=6)
@@ -77,4 +79,16 @@ def test_an_evaluation_item_among_them_stops_the_run_with_a_page_in_the_store(gi
 def test_an_empty_file_stops_the_run(given, tmp_path):
     (tmp_path / "made" / "trajectories.jsonl").write_text("", encoding="utf-8")
     with pytest.raises(BadInput, match="row count: expected at least 20 trajectories, found 0"):
+        step.run(**given)
+
+
+def test_a_twin_that_is_an_evaluation_item_stops_the_run(given, tmp_path):
+    harness, domain = Registry(REGISTRY).load("live-shop", "1.0.0"), get_domain("live_shop")
+    played = play_pairs(domain.expert(), training_pairs(harness, domain, 4, seed=0), domain)
+    write_pairs(tmp_path / "made", played)
+    step.run(**given)
+    task = build_suites(harness, domain, EVALUATE)["live_stream_qa"][0].task
+    leaked = replace(played[1].twin, task=replace(task, split="train"))
+    write_pairs(tmp_path / "made", [played[0], replace(played[1], twin=leaked)])
+    with pytest.raises(BadInput, match="is an item of"):
         step.run(**given)

@@ -293,3 +293,36 @@ def test_the_end_token_is_trained_on_although_it_is_the_padding_token(
     for number, (ids, segments) in enumerate(rows):
         assert ids[number + 1] == end
         assert segments.tolist() == [1] * (number + 2) + [0] * (len(ids) - number - 2)
+
+
+def test_a_share_of_groups_meets_faults_and_all_rollouts_of_a_group_the_same(
+    harness: Harness, domain: Domain
+) -> None:
+    config = CONFIG.model_copy(update={"steps": 10, "intents": ("price",)})
+    plain = plan_groups(harness, domain, config, AugmentConfig(), seed=3)
+    assert all(group.faults is None for group in plain)
+    some = plan_groups(
+        harness, domain, config.model_copy(update={"fault_share": 0.5}), AugmentConfig(), seed=3
+    )
+    assert [replace(group, faults=None) for group in some] == plain
+    failing = [group for group in some if group.faults is not None]
+    assert 0 < len(failing) < len(some)
+    assert all(group.faults.seed == group.state.seed for group in failing if group.faults)
+    seen = []
+
+    class Expert:
+        """Plays the rollouts as `LocalPolicy.roll_out` is asked to, by the expert."""
+
+        name = "expert"
+
+        def roll_out(self, episodes, execute):
+            domain.expert().play(episodes, execute, lambda index: None)
+            seen.extend(episode.trajectory() for episode in episodes)
+            raise StopIteration
+
+    number = some.index(failing[0])
+    with pytest.raises(StopIteration):
+        play_groups(Expert(), some, [number, number, number], domain, 0)
+    turns = [trajectory.turns for trajectory in seen]
+    assert turns[0] == turns[1] == turns[2]
+    assert any(o.code for turn in turns[0] for o in turn.observations)

@@ -14,6 +14,7 @@ from hat.domains.base import get_domain
 from hat.errors import BadInput
 from hat.harness.registry import Registry
 from hat.trajectories.config import GenerateConfig
+from hat.trajectories.faulty import faulty_executor
 from hat.trajectories.generate import choose_policy, play_tasks
 from hat.trajectories.journal import EpisodeJournal
 from hat.trajectories.record import Trajectory
@@ -206,3 +207,17 @@ def test_a_trajectory_survives_the_journal_with_every_character(tmp_path):
     journal.append(trajectory)
     assert journal.read() == {trajectory.id: trajectory}
     assert json.loads(journal.path.read_text(encoding="utf-8"))["reply"] == trajectory.reply
+
+
+def test_a_share_of_tasks_meets_faults_and_ends_in_the_same_replies(tmp_path):
+    plain = play_tasks(CountingExpert(), TASKS, STATE, DOMAIN, EpisodeJournal(tmp_path / "plain"))
+    execute = faulty_executor(DOMAIN, TASKS, 0.5, seed=2)
+    faulty = play_tasks(
+        CountingExpert(), TASKS, STATE, DOMAIN, EpisodeJournal(tmp_path / "faulty"), execute=execute
+    )
+    longer = [len(after.turns) > len(before.turns) for before, after in zip(plain, faulty, strict=True)]
+    assert 0 < sum(longer) < len(TASKS)
+    assert [one.reply for one in plain] == [one.reply for one in faulty]
+    selection = chosen(*faulty)
+    assert selection.rejected == {}
+    assert selection.collapsed == 0

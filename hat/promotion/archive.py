@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from hat.promotion.evidence import LATENCY, SUBJECT, Evidence, evaluation_file
+from hat.promotion.evidence import SUBJECT, Evidence, evaluation_file
 from hat.promotion.ledger import LedgerEntry
 from hat.storage import NotFound, Store
 
@@ -16,11 +16,8 @@ def archive_evidence(store: Store, folder: Path, evidence: Evidence) -> str:
     Raises:
         EnvironmentFailure: the store fails.
     """
-    names = [SUBJECT, LATENCY, *(evaluation_file(role) for role in evidence.evaluations)]
-    if evidence.subject is not None and evidence.subject.training_items is not None:
-        names.append(evidence.subject.training_items)
     place = evidence_place(evidence.digest)
-    store.put_tree(Path(folder), place, tuple(name for name in names if (Path(folder) / name).is_file()))
+    store.put_tree(Path(folder), place, evidence.names)
     return place
 
 
@@ -41,5 +38,17 @@ def trained_on(store: Store, entry: LedgerEntry) -> frozenset[str] | None:
         if name is None:
             return None
         return frozenset(json.loads(store.get(f"{place}/{name}"))["task_digests"])
+    except NotFound:
+        return None
+
+
+def evaluated_at_promotion(store: Store, entry: LedgerEntry) -> bytes | None:
+    """The evaluation of the entry's model under the entry's harness, as recorded; None when it is not kept.
+
+    Raises:
+        EnvironmentFailure: the store fails.
+    """
+    try:
+        return store.get(f"{evidence_place(entry.evidence_digest)}/{evaluation_file('candidate')}")
     except NotFound:
         return None

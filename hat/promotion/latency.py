@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from hat.evaluation.statistics import (
     minimum_n_for_percentile,
@@ -10,16 +10,21 @@ from hat.evaluation.statistics import (
     percentile_lower_bound,
     percentile_upper_bound,
 )
-from hat.promotion.documents import LatencyDocument, LatencyRequest
+from hat.promotion.documents import EvidenceSubject, LatencyDocument, LatencyRequest
+from hat.promotion.evidence import LATENCY
 from hat.promotion.integrity import equipment_reasons, missing, name_some
-from hat.promotion.policy import LatencyPolicy, PercentileLimit, Policy
+from hat.promotion.load import load_faults
+from hat.promotion.policy import LatencyPolicy, Measure, PercentileLimit, Policy
 from hat.promotion.reasons import Reason, ReasonCode
 
 
-def latency_reasons(policy: Policy, document: LatencyDocument | None) -> list[Reason]:
+def latency_reasons(
+    policy: Policy, document: LatencyDocument | None, subject: EvidenceSubject
+) -> list[Reason]:
     """A finding for every percentile, and what was excluded as warm-up.
 
-    Limits are not judged on an engine, hardware or load that the policy does not name.
+    Limits are not judged on another model or harness than the subject's, nor on an engine, hardware or load that
+    the policy does not name.
     """
     limits = policy.latency
     if limits is None:
@@ -27,8 +32,11 @@ def latency_reasons(policy: Policy, document: LatencyDocument | None) -> list[Re
     if document is None:
         return [missing("latency", "latency was not measured")]
     faults = equipment_reasons(policy, document.engine, document.hardware, "latency")
+    faults += _attribution(document, subject)
     faults += _load(limits, document)
-    faults += _request_faults(document.requests)
+    faults += _request_faults(document.requests, {limit.measure for limit in limits.limits})
+    if not faults:
+        faults += load_faults(document)
     if faults:
         return faults
     ordered = sorted(document.requests, key=lambda request: (request.scheduled, request.id))
@@ -36,28 +44,50 @@ def latency_reasons(policy: Policy, document: LatencyDocument | None) -> list[Re
     # A warm-up excuses slowness, not a failure: errors among the first requests still count as misses.
     excluded = [request for request in first if request.status == "ok"]
     counted = [request for request in first if request.status != "ok"] + ordered[limits.warmup_requests :]
-    seconds = [seconds_of(request) for request in counted]
-    reasons = [_percentile(limit, seconds) for limit in limits.limits]
+    reasons = [
+        _percentile(limit, [seconds_of(request, limit.measure) for request in counted]).with_severity(
+            limit.severity
+        )
+        for limit in limits.limits
+    ]
     if excluded or document.warmup:
         reasons.append(_warmup([seconds_of(request) for request in excluded], document.warmup))
     return reasons
 
 
-def seconds_of(request: LatencyRequest) -> float:
-    """From scheduled send to complete reply; infinite when no reply came."""
-    if request.status != "ok" or request.finished is None:
+def seconds_of(request: LatencyRequest, measure: Measure = "reply") -> float:
+    """From scheduled send to complete reply or first token; infinite when no reply came.
+
+    A first token of an answer that then failed is no answer.
+    """
+    end = request.finished if measure == "reply" else request.first_token
+    if request.status != "ok" or request.finished is None or end is None:
         return math.inf
-    return request.finished - request.scheduled
+    return end - request.scheduled
+
+
+def _attribution(document: LatencyDocument, subject: EvidenceSubject) -> Iterable[Reason]:
+    """Times of another model, or under another harness, say nothing about this pair."""
+    for what, code, found, expected in (
+        ("model", ReasonCode.MODEL_MISMATCH, document.model_digest, subject.models.candidate),
+        ("harness", ReasonCode.HARNESS_MISMATCH, document.harness_digest, subject.harness_digest),
+    ):
+        if not found:
+            yield missing(f"latency.{what}", f"{LATENCY} does not say which {what} was timed")
+        elif found != expected:
+            message = f"{LATENCY} is about {what} {found[:12]}, the subject about {expected[:12]}"
+            yield Reason(code, f"latency.{what}", message)
 
 
 def _percentile(limit: PercentileLimit, seconds: Sequence[float]) -> Reason:
-    name = f"latency.p{limit.percentile:g}"
+    label = "latency" if limit.measure == "reply" else "time to first token"
+    name = ("latency" if limit.measure == "reply" else "latency.first_token") + f".p{limit.percentile:g}"
     fraction, allowed = limit.percentile / 100, limit.milliseconds / 1000
     n, over = len(seconds), sum(value > allowed for value in seconds)
     numbers: dict[str, float | int] = {"n": n, "over": over, "limit": allowed}
     what = f"P{limit.percentile:g} at {limit.confidence:.0%}"
     if n == 0:
-        message = f"latency {what} needs at least {limit.minimum_n} requests, has none after warm-up"
+        message = f"{label} {what} needs at least {limit.minimum_n} requests, has none after warm-up"
         return Reason(ReasonCode.TOO_FEW_SAMPLES, name, message, {**numbers, "needed_n": limit.minimum_n})
     estimate = percentile(seconds, fraction)
     upper = percentile_upper_bound(seconds, fraction, limit.confidence)
@@ -67,7 +97,7 @@ def _percentile(limit: PercentileLimit, seconds: Sequence[float]) -> Reason:
             numbers[key] = value
     bound = "unknown" if upper is None else _text(upper)
     seen = (
-        f"latency P{limit.percentile:g} is {_text(estimate)}, upper bound {bound} at {limit.confidence:.0%}, "
+        f"{label} P{limit.percentile:g} is {_text(estimate)}, upper bound {bound} at {limit.confidence:.0%}, "
         f"{over} of {n} requests over the limit of {allowed:g} s"
     )
     if upper is not None and upper <= allowed:
@@ -95,6 +125,7 @@ def _load(limits: LatencyPolicy, document: LatencyDocument) -> list[Reason]:
             and document.rate is not None
             and limits.rate is not None
             and document.rate >= limits.rate
+            and limits.concurrency in (None, document.concurrency)
         )
     faults = []
     if not same:
@@ -109,10 +140,11 @@ def _load(limits: LatencyPolicy, document: LatencyDocument) -> list[Reason]:
 def _describe_load(arrival: str, concurrency: int | None, rate: float | None) -> str:
     if arrival == "closed-loop":
         return f"closed loop, {concurrency} at a time"
-    return f"Poisson arrivals, {rate} a second"
+    bound = "" if concurrency is None else f", {concurrency} answered at once"
+    return f"Poisson arrivals, {rate} a second{bound}"
 
 
-def _request_faults(requests: Sequence[LatencyRequest]) -> Iterable[Reason]:
+def _request_faults(requests: Sequence[LatencyRequest], measures: Collection[Measure]) -> Iterable[Reason]:
     name = "latency.requests"
     if not requests:
         yield Reason(ReasonCode.EMPTY, name, "no request was sent")
@@ -125,13 +157,24 @@ def _request_faults(requests: Sequence[LatencyRequest]) -> Iterable[Reason]:
     if endless:
         yield missing(name, f"requests answered without a finishing time: {name_some(endless)}")
     answered = [request for request in requests if request.status == "ok" and request.finished is not None]
+    if "first_token" in measures:
+        silent = [request.id for request in answered if request.first_token is None]
+        if silent:
+            yield missing(name, f"requests answered without a time of the first token: {name_some(silent)}")
     strange = {request.id for request in requests if not math.isfinite(request.scheduled)}
     strange |= {request.id for request in answered if not math.isfinite(seconds_of(request))}
+    timed = [request for request in answered if request.first_token is not None]
+    strange |= {request.id for request in timed if not math.isfinite(seconds_of(request, "first_token"))}
     if strange:
         yield Reason(ReasonCode.NOT_A_NUMBER, name, f"times that are not numbers: {name_some(strange)}")
-    early = [request.id for request in answered if seconds_of(request) < 0]
+    early = {request.id for request in answered if seconds_of(request) < 0}
+    early |= {request.id for request in timed if seconds_of(request, "first_token") < 0}
     if early:
         message = f"answered before they were scheduled: {name_some(early)}"
+        yield Reason(ReasonCode.INCONSISTENT, name, message)
+    backwards = [request.id for request in timed if seconds_of(request, "first_token") > seconds_of(request)]
+    if backwards:
+        message = f"first token after the end of the reply: {name_some(backwards)}"
         yield Reason(ReasonCode.INCONSISTENT, name, message)
 
 

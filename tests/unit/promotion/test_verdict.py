@@ -29,7 +29,7 @@ EXPECTED = {
     "worse-tail": ("FAIL", {"LATENCY_ABOVE_LIMIT"}),
     "slow-first-token": ("FAIL", {"LATENCY_ABOVE_LIMIT"}),
     "leaked-items": ("FAIL", {"LEAKED_ITEMS"}),
-    "refusals-lost": ("FAIL", {"BELOW_BAR"}),
+    "refusals-lost": ("FAIL", {"BELOW_BAR", "SLICE_REGRESSION"}),
     "skills-not-loaded": ("FAIL", {"BELOW_BAR"}),
     "ifeval-lost": ("FAIL", {"REGRESSION"}),
     "one-lucky-seed": ("FAIL", {"SEED_BELOW_BAR"}),
@@ -157,15 +157,15 @@ def test_slice_failure_names_the_slice_and_the_average_alone_would_pass(maker, j
 def test_a_small_slice_is_reported_until_its_collapse_is_proven(maker, judge):
     documents = maker.sound()
     for role in (PRODUCTION, CANDIDATE):
-        for item in items(documents, role)[40:45]:
+        for item in items(documents, role)[40:49]:
             item["intent"] = "rare"
     verdict = judge(documents)
     rare = next(reason for reason in verdict.reasons if "rare" in reason.metric)
     assert rare.code is ReasonCode.REPORTED
-    for item in items(documents)[40:45]:
+    for item in items(documents)[40:49]:
         item["correct"] = 0
     maker.summarise(documents[CANDIDATE])
-    for item in items(documents, PRODUCTION)[40:45]:
+    for item in items(documents, PRODUCTION)[40:49]:
         item["correct"] = 1
     maker.summarise(documents[PRODUCTION])
     assert judge(documents).word == "FAIL"
@@ -409,11 +409,11 @@ def test_a_veto_fails_on_a_loss_beyond_its_margin_and_proves_nothing_else(maker,
 def test_of_suites_that_ask_the_same_the_first_evaluated_counts(maker, judge):
     documents = maker.sound()
     either = {"metric": "accuracy", "against": "production", "margin": 12, "rule": "proof", "minimum_n": 60}
-    verdict = judge(documents, relative=({**either, "suite": ("ifeval", SUITE)},))
+    verdict = judge(documents, relative=({**either, "suite": ("absent", SUITE)},))
     assert verdict.word == "PASS"
     assert f"{SUITE}.accuracy vs production" in {reason.metric for reason in verdict.reasons}
-    absent = judge(documents, relative=({**either, "suite": ("ifeval", "other")},))
-    assert "not evaluated on ifeval" in message_of(absent, ReasonCode.MISSING_EVIDENCE)
+    absent = judge(documents, relative=({**either, "suite": ("absent", "other")},))
+    assert "not evaluated on absent" in message_of(absent, ReasonCode.MISSING_EVIDENCE)
 
 
 def test_screening_is_about_the_bars_alone(maker, judge):

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from hat.evaluation.statistics import (
     minimum_n_for_percentile,
@@ -34,7 +34,7 @@ def latency_reasons(
     faults = equipment_reasons(policy, document.engine, document.hardware, "latency")
     faults += _attribution(document, subject)
     faults += _load(limits, document)
-    faults += _request_faults(document.requests, {limit.measure for limit in limits.limits})
+    faults += _request_faults(document.requests)
     if not faults:
         faults += load_faults(document)
     if faults:
@@ -44,12 +44,8 @@ def latency_reasons(
     # A warm-up excuses slowness, not a failure: errors among the first requests still count as misses.
     excluded = [request for request in first if request.status == "ok"]
     counted = [request for request in first if request.status != "ok"] + ordered[limits.warmup_requests :]
-    reasons = [
-        _percentile(limit, [seconds_of(request, limit.measure) for request in counted]).with_severity(
-            limit.severity
-        )
-        for limit in limits.limits
-    ]
+    token_fault = _token_fault(document.requests)
+    reasons = [_judge(limit, counted, token_fault).with_severity(limit.severity) for limit in limits.limits]
     if excluded or document.warmup:
         reasons.append(_warmup([seconds_of(request) for request in excluded], document.warmup))
     return reasons
@@ -144,7 +140,7 @@ def _describe_load(arrival: str, concurrency: int | None, rate: float | None) ->
     return f"Poisson arrivals, {rate} a second{bound}"
 
 
-def _request_faults(requests: Sequence[LatencyRequest], measures: Collection[Measure]) -> Iterable[Reason]:
+def _request_faults(requests: Sequence[LatencyRequest]) -> Iterable[Reason]:
     name = "latency.requests"
     if not requests:
         yield Reason(ReasonCode.EMPTY, name, "no request was sent")
@@ -157,25 +153,40 @@ def _request_faults(requests: Sequence[LatencyRequest], measures: Collection[Mea
     if endless:
         yield missing(name, f"requests answered without a finishing time: {name_some(endless)}")
     answered = [request for request in requests if request.status == "ok" and request.finished is not None]
-    if "first_token" in measures:
-        silent = [request.id for request in answered if request.first_token is None]
-        if silent:
-            yield missing(name, f"requests answered without a time of the first token: {name_some(silent)}")
     strange = {request.id for request in requests if not math.isfinite(request.scheduled)}
     strange |= {request.id for request in answered if not math.isfinite(seconds_of(request))}
-    timed = [request for request in answered if request.first_token is not None]
-    strange |= {request.id for request in timed if not math.isfinite(seconds_of(request, "first_token"))}
     if strange:
         yield Reason(ReasonCode.NOT_A_NUMBER, name, f"times that are not numbers: {name_some(strange)}")
     early = {request.id for request in answered if seconds_of(request) < 0}
-    early |= {request.id for request in timed if seconds_of(request, "first_token") < 0}
     if early:
         message = f"answered before they were scheduled: {name_some(early)}"
         yield Reason(ReasonCode.INCONSISTENT, name, message)
-    backwards = [request.id for request in timed if seconds_of(request, "first_token") > seconds_of(request)]
-    if backwards:
-        message = f"first token after the end of the reply: {name_some(backwards)}"
-        yield Reason(ReasonCode.INCONSISTENT, name, message)
+
+
+def _judge(limit: PercentileLimit, counted: Sequence[LatencyRequest], token_fault: Reason | None) -> Reason:
+    """One limit; times of the first token that are not there, or not fit, unprove only the limits about them."""
+    if limit.measure == "first_token" and token_fault is not None:
+        return token_fault
+    return _percentile(limit, [seconds_of(request, limit.measure) for request in counted])
+
+
+def _token_fault(requests: Sequence[LatencyRequest]) -> Reason | None:
+    """Why the times of the first token cannot be used."""
+    name = "latency.first_token"
+    answered = [request for request in requests if request.status == "ok"]
+    silent = [request.id for request in answered if request.first_token is None]
+    if silent:
+        return missing(name, f"requests answered without a time of the first token: {name_some(silent)}")
+    waits = {request.id: seconds_of(request, "first_token") for request in answered}
+    strange = [identity for identity, wait in waits.items() if not math.isfinite(wait)]
+    if strange:
+        message = f"times of the first token that are not numbers: {name_some(strange)}"
+        return Reason(ReasonCode.NOT_A_NUMBER, name, message)
+    odd = [request.id for request in answered if not 0 <= waits[request.id] <= seconds_of(request)]
+    if odd:
+        message = f"first token before the send or after the end of the reply: {name_some(odd)}"
+        return Reason(ReasonCode.INCONSISTENT, name, message)
+    return None
 
 
 def _warmup(excluded: Sequence[float], before: Sequence[float]) -> Reason:

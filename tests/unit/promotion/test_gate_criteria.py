@@ -331,15 +331,37 @@ def test_a_closed_loop_may_not_overlap_more_than_it_states():
     assert "3 in flight at once, stated are 2" in load_faults(overlapping)[0].message
 
 
-def test_a_first_token_is_needed_only_where_the_policy_limits_it(maker, judge):
+def without_first_token(request):
+    del request["first_token"]
+
+
+def first_token_is_no_number(request):
+    request["first_token"] = float("nan")
+
+
+def first_token_after_the_end(request):
+    request["first_token"] = request["finished"] + 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (without_first_token, ReasonCode.MISSING_EVIDENCE),
+        (first_token_is_no_number, ReasonCode.NOT_A_NUMBER),
+        (first_token_after_the_end, ReasonCode.INCONSISTENT),
+    ],
+)
+def test_unfit_times_of_the_first_token_unprove_only_the_limits_about_them(maker, judge, fault, code):
     documents = maker.sound()
-    for request in documents["latency.json"]["requests"]:
-        del request["first_token"]
+    fault(documents["latency.json"]["requests"][50])
     verdict = judge(documents)
     assert verdict.word == "INCONCLUSIVE"
-    assert "first token" in one(verdict, "latency.requests").message
-    reply_only = {"arrival": "poisson", "rate": 10, "limits": ({"percentile": 50, "milliseconds": 300},)}
-    assert judge(documents, latency=reply_only).word == "PASS"
+    assert one(verdict, "latency.first_token").code is code
+    assert one(verdict, "latency.p95").code is ReasonCode.MET
+    limits = [{"percentile": 50, "milliseconds": 300}]
+    for added in ([], [{"measure": "first_token", "severity": "soft", **limits[0]}]):
+        load = {"arrival": "poisson", "rate": 10, "limits": limits + added}
+        assert judge(documents, latency=load).word == "PASS"
 
 
 def test_the_first_token_of_an_answer_that_failed_is_a_miss(maker, judge):

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from hat.errors import BadInput
 from hat.promotion.evidence import SUBJECT, Evidence, evaluation_file
 from hat.promotion.ledger import LedgerEntry
 from hat.storage import NotFound, Store
@@ -19,6 +20,20 @@ def archive_evidence(store: Store, folder: Path, evidence: Evidence) -> str:
     place = evidence_place(evidence.digest)
     store.put_tree(Path(folder), place, evidence.names)
     return place
+
+
+def fetch_evidence(store: Store, digest: str, folder: Path) -> None:
+    """Copy kept evidence to ``folder``, which must not exist.
+
+    Raises:
+        BadInput: no evidence with that digest is kept.
+        EnvironmentFailure: the store fails, or what it holds is not what was kept.
+    """
+    try:
+        store.get_tree(evidence_place(digest), folder)
+    except NotFound as error:
+        mend = "`hat production NAME --history` shows the digest of each promotion's."
+        raise BadInput("no such evidence is kept", where=f"{store.url} {digest}", mend=mend) from error
 
 
 def evidence_place(digest: str) -> str:

@@ -1,12 +1,16 @@
 """`hat gate`: recomputes a verdict from a policy file and recorded evidence."""
 
+import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from pipelines.cli.output import JsonFlag, out, print_json
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 if TYPE_CHECKING:
     from hat.promotion.slices import SliceRow
@@ -21,7 +25,11 @@ def register(app: typer.Typer) -> None:
 def gate(
     policy: Annotated[Path, typer.Argument(metavar="POLICY", help="A gate.yaml.")],
     evidence: Annotated[
-        Path, typer.Argument(metavar="EVIDENCE", help="Folder that a run's `decide` step wrote.")
+        str,
+        typer.Argument(
+            metavar="EVIDENCE",
+            help="Folder that a run's `latency` step wrote, or the digest that the ledger names.",
+        ),
     ],
     environment: Annotated[
         str | None, typer.Option(help="Which of the file's policies; default: the evidence's own.")
@@ -32,9 +40,7 @@ def gate(
     json_output: JsonFlag = False,
 ) -> None:
     """Judge evidence by a policy. Exit status: 0 PASS, 1 FAIL, 3 INCONCLUSIVE."""
-    from hat.promotion.verdict import recompute
-
-    verdict = recompute(policy, evidence, environment)
+    verdict = _recompute(policy, evidence, environment)
     if json_output:
         print_json(verdict.to_json())
     else:
@@ -42,6 +48,18 @@ def gate(
         if slices:
             _show_slices(verdict.slices)
     raise typer.Exit(verdict.exit_status)
+
+
+def _recompute(policy: Path, evidence: str, environment: str | None) -> "Verdict":
+    from hat.promotion.archive import fetch_evidence
+    from hat.promotion.verdict import recompute
+    from hat.runs.places import open_run_store
+
+    if not _DIGEST.fullmatch(evidence) or Path(evidence).is_dir():
+        return recompute(policy, Path(evidence), environment)
+    with TemporaryDirectory(prefix="hat-evidence-") as folder:
+        fetch_evidence(open_run_store(), evidence, Path(folder) / "evidence")
+        return recompute(policy, Path(folder) / "evidence", environment)
 
 
 def _show(verdict: "Verdict") -> None:

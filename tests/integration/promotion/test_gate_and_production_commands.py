@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from hat.promotion import ledger
+from hat.promotion.archive import archive_evidence
+from hat.promotion.evidence import load_evidence
 from hat.promotion.ledger import Proposal
 from hat.storage import open_store
 from pipelines.cli.main import app
@@ -114,6 +116,16 @@ def test_one_command_returns_to_the_previous_pair_and_keeps_both(store: Any) -> 
     said = hat("production", "live-shop", "--history").stdout
     assert "rollback" in said
     assert "why: viewers complained" in said
+
+
+def test_a_promotion_can_be_judged_again_from_the_digest_that_the_ledger_names(store: Any) -> None:
+    evidence = load_evidence(EVIDENCE / "no-production")
+    archive_evidence(store, EVIDENCE / "no-production", evidence)
+    again = hat("gate", str(EVIDENCE / "gate.yaml"), evidence.digest, "--json")
+    verdict = json.loads(again.stdout)
+    assert (verdict["verdict"], verdict["evidence_digest"]) == ("PASS", evidence.digest)
+    absent = hat("gate", str(EVIDENCE / "gate.yaml"), "0" * 64)
+    assert "no such evidence is kept" in str(absent.exception)
 
 
 def test_a_rollback_without_a_reason_changes_nothing(store: Any) -> None:

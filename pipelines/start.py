@@ -88,6 +88,12 @@ def resume_run(run: str, reference: str, console: Console) -> RunRecord:
     if record.status == "succeeded":
         console.print(f"{run} is finished: nothing to resume", markup=False, highlight=False)
         return record
+    if record.lost_race:
+        raise BadInput(
+            "another pair went into production since this run compared its own with what was there",
+            where=run,
+            mend=f"Start anew: `hat run {reference}` decides against it, and reuses what was trained.",
+        )
     if record.code_version != code_version():
         console.print("The code changed since this run began: steps it affects run again.", highlight=False)
     again = {

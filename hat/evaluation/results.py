@@ -7,6 +7,7 @@ from typing import Any
 from hat.agent.calls import render_call
 from hat.augment.twins.verify import is_exact
 from hat.domains.base import Scores
+from hat.errors import BadInput
 from hat.evaluation.statistics import wilson_interval
 from hat.evaluation.sub_suites import sub_suites
 from hat.evaluation.suites import SuiteItem
@@ -47,6 +48,7 @@ def item_result(
         },
         "kind": item.kind,
         "intent": item.task.intent,
+        "skill": _skill(item),
         "language": item.task.language,
         "source": item.task.source,
         "answerable": item.task.answerable,
@@ -89,6 +91,14 @@ def suite_result(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         **({"sub_suites": found} if (found := sub_suites(items)) else {}),
         "items": list(items),
     }
+
+
+def _skill(item: SuiteItem) -> str | None:
+    """Canonical name of the right reply skill; None where the harness has none for it."""
+    try:
+        return item.state.canonical.skill_for(item.task.intent)
+    except BadInput:
+        return None
 
 
 def _mean(items: Sequence[Mapping[str, Any]], key: str) -> float | None:

@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from hat.promotion.evidence import LATENCY, SUBJECT, Evidence, evaluation_file
+from hat.errors import BadInput
+from hat.promotion.evidence import SUBJECT, Evidence, evaluation_file
 from hat.promotion.ledger import LedgerEntry
 from hat.storage import NotFound, Store
 
@@ -16,12 +17,23 @@ def archive_evidence(store: Store, folder: Path, evidence: Evidence) -> str:
     Raises:
         EnvironmentFailure: the store fails.
     """
-    names = [SUBJECT, LATENCY, *(evaluation_file(role) for role in evidence.evaluations)]
-    if evidence.subject is not None and evidence.subject.training_items is not None:
-        names.append(evidence.subject.training_items)
     place = evidence_place(evidence.digest)
-    store.put_tree(Path(folder), place, tuple(name for name in names if (Path(folder) / name).is_file()))
+    store.put_tree(Path(folder), place, evidence.names)
     return place
+
+
+def fetch_evidence(store: Store, digest: str, folder: Path) -> None:
+    """Copy kept evidence to ``folder``, which must not exist.
+
+    Raises:
+        BadInput: no evidence with that digest is kept.
+        EnvironmentFailure: the store fails, or what it holds is not what was kept.
+    """
+    try:
+        store.get_tree(evidence_place(digest), folder)
+    except NotFound as error:
+        mend = "`hat production NAME --history` shows the digest of each promotion's."
+        raise BadInput("no such evidence is kept", where=f"{store.url} {digest}", mend=mend) from error
 
 
 def evidence_place(digest: str) -> str:
@@ -41,5 +53,17 @@ def trained_on(store: Store, entry: LedgerEntry) -> frozenset[str] | None:
         if name is None:
             return None
         return frozenset(json.loads(store.get(f"{place}/{name}"))["task_digests"])
+    except NotFound:
+        return None
+
+
+def evaluated_at_promotion(store: Store, entry: LedgerEntry) -> bytes | None:
+    """The evaluation of the entry's model under the entry's harness, as recorded; None when it is not kept.
+
+    Raises:
+        EnvironmentFailure: the store fails.
+    """
+    try:
+        return store.get(f"{evidence_place(entry.evidence_digest)}/{evaluation_file('candidate')}")
     except NotFound:
         return None

@@ -35,6 +35,13 @@ class SubjectModels(_Document):
     candidate: str
 
 
+class HarnessName(_Document):
+    """A harness version that something was measured under, besides the subject's own."""
+
+    version: str
+    digest: str
+
+
 class EvidenceSubject(_Document):
     """`subject.json`: what was measured, with what, against which head of the ledger."""
 
@@ -45,6 +52,8 @@ class EvidenceSubject(_Document):
     version: str
     harness_digest: str
     models: SubjectModels
+    previous_harness: HarnessName | None = None
+    """The version in production when the run began, under which `attribution/` was measured; None: none was."""
     ledger_head: int = Field(ge=0)
     """Sequence number of the ledger entry that was in production when the run began; 0 for none."""
     engine: str
@@ -75,6 +84,10 @@ class Item(_Document):
     state: Any = None
     """The harness state that it was shown under: part of what makes two items the same."""
     intent: str | None = None
+    skill: str | None = None
+    """Canonical name of the reply skill that is right for it."""
+    harness: str | None = None
+    """The held-out harness that it was asked under, where that is not the subject's; see `slices`."""
     language: str | None = None
     families: tuple[str, ...] | None = None
     """HSA families in the state; read from `state.families` where that is given instead."""
@@ -84,14 +97,24 @@ class Item(_Document):
     skill_selection: Score = None
     skill_loaded: Score = None
     parsed: Score = None
+    answerable: bool | None = None
+    """Whether a right reply answers; otherwise declining is right."""
+    refused: Score = None
 
     def slices(self, key: str) -> tuple[str, ...]:
-        """The slices that the item is in, by `intent`, `language` or `family`; empty when it does not say."""
+        """The slices that the item is in, by a key of the policy; empty when it does not say.
+
+        By `harness`: the held-out harness that it names, else the digest of the augmented harness state.
+        """
+        state = self.state if isinstance(self.state, dict) else {}
         if key == "family":
-            inner = self.state.get("families") if isinstance(self.state, dict) else None
-            return tuple(self.families if self.families is not None else inner or ())
-        value = self.intent if key == "intent" else self.language
-        return () if value is None else (value,)
+            return tuple(self.families if self.families is not None else state.get("families") or ())
+        if key == "harness":
+            held_out = str(state.get("digest", ""))[:12] if state.get("families") else None
+            value = self.harness or held_out
+        else:
+            value = getattr(self, key)
+        return () if not value else (value,)
 
 
 class SuiteResult(_Document):
@@ -120,6 +143,8 @@ class LatencyRequest(_Document):
     scheduled: float
     """When it was to be sent: waiting for a stalled server counts."""
     finished: float | None = None
+    first_token: float | None = None
+    """When the engine's first token was there."""
     status: Literal["ok", "error", "timeout"]
 
 
@@ -129,6 +154,10 @@ class LatencyDocument(_Document):
     schema_version: Literal[1]
     engine: str
     hardware: str
+    model_digest: str | None = None
+    """The model whose answers were timed; the gate accepts the candidate's only."""
+    harness_digest: str | None = None
+    """The harness that it answered under; the gate accepts the subject's only."""
     arrival: Literal["closed-loop", "poisson"]
     concurrency: int | None = None
     rate: float | None = None

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +23,8 @@ from hat.promotion.reasons import Reason, ReasonCode
 SUBJECT = "subject.json"
 LATENCY = "latency.json"
 TRAINING_ITEMS = "training_items.json"
+SEEDS = "evaluation/seeds"
+"""Folder of evaluations of the same recipe trained with other seeds."""
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -37,11 +39,22 @@ class Evidence:
     problems: tuple[Reason, ...]
     digest: str
     """Hex SHA-256 over the names and bytes of the documents."""
+    before: Mapping[Role, EvaluationDocument] = field(default_factory=dict)
+    """Evaluations of production and candidate under the previous harness, for the attribution."""
+    seeds: Mapping[str, EvaluationDocument] = field(default_factory=dict)
+    """Evaluations of the same recipe trained with other seeds, by name."""
+    names: tuple[str, ...] = ()
+    """The documents' names in the folder: what the digest covers."""
 
 
 def evaluation_file(role: Role) -> str:
     """Where a model's evaluation is in the folder."""
     return f"evaluation/{role}.json"
+
+
+def attribution_file(role: Role) -> str:
+    """Where a model's evaluation under the previous harness is in the folder."""
+    return f"attribution/{role}.json"
 
 
 def load_evidence(folder: Path) -> Evidence:
@@ -60,6 +73,16 @@ def load_evidence(folder: Path) -> Evidence:
         document = reader.read(evaluation_file(role), EvaluationDocument)
         if document is not None:
             evaluations[role] = document
+    before: dict[Role, EvaluationDocument] = {}
+    for role in ROLES:
+        document = reader.read(attribution_file(role), EvaluationDocument)
+        if document is not None:
+            before[role] = document
+    seeds = {}
+    for path in sorted((folder / SEEDS).glob("*.json")):
+        document = reader.read(f"{SEEDS}/{path.name}", EvaluationDocument)
+        if document is not None:
+            seeds[path.stem] = document
     latency = reader.read(LATENCY, LatencyDocument)
     training = None
     if subject is not None and subject.training_items is not None:
@@ -74,6 +97,9 @@ def load_evidence(folder: Path) -> Evidence:
         training_digests=None if training is None else frozenset(training.task_digests),
         problems=tuple(reader.problems),
         digest=sha256_text(canonical_json(reader.digests)),
+        before=before,
+        seeds=seeds,
+        names=tuple(sorted(reader.digests)),
     )
 
 

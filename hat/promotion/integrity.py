@@ -100,6 +100,14 @@ def _leakage(evidence: Evidence, usable: Mapping[Role, EvaluationDocument]) -> I
         for name, suite in document.suites.items()
         for item in suite.items
     }
+    unknown = [name for digest, name in evaluated.items() if not digest]
+    if unknown:
+        yield missing("leakage", f"evaluated items without a digest of their content: {name_some(unknown)}")
+    models = evidence.subject.models if evidence.subject else None
+    if models is not None and not evidence.training_digests and models.base not in (None, models.candidate):
+        message = "the candidate is not the base model, yet no item is recorded that it was trained on"
+        yield missing("leakage", message)
+        return
     leaked = [evaluated[digest] for digest in evaluated.keys() & evidence.training_digests]
     numbers = {"leaked": len(leaked), "evaluated": len(evaluated), "trained": len(evidence.training_digests)}
     if leaked:

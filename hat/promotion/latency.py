@@ -10,16 +10,21 @@ from hat.evaluation.statistics import (
     percentile_lower_bound,
     percentile_upper_bound,
 )
-from hat.promotion.documents import LatencyDocument, LatencyRequest
+from hat.promotion.documents import EvidenceSubject, LatencyDocument, LatencyRequest
+from hat.promotion.evidence import LATENCY
 from hat.promotion.integrity import equipment_reasons, missing, name_some
-from hat.promotion.policy import LatencyPolicy, PercentileLimit, Policy
+from hat.promotion.load import load_faults
+from hat.promotion.policy import LatencyPolicy, Measure, PercentileLimit, Policy
 from hat.promotion.reasons import Reason, ReasonCode
 
 
-def latency_reasons(policy: Policy, document: LatencyDocument | None) -> list[Reason]:
+def latency_reasons(
+    policy: Policy, document: LatencyDocument | None, subject: EvidenceSubject
+) -> list[Reason]:
     """A finding for every percentile, and what was excluded as warm-up.
 
-    Limits are not judged on an engine, hardware or load that the policy does not name.
+    Limits are not judged on another model or harness than the subject's, nor on an engine, hardware or load that
+    the policy does not name.
     """
     limits = policy.latency
     if limits is None:
@@ -27,8 +32,11 @@ def latency_reasons(policy: Policy, document: LatencyDocument | None) -> list[Re
     if document is None:
         return [missing("latency", "latency was not measured")]
     faults = equipment_reasons(policy, document.engine, document.hardware, "latency")
+    faults += _attribution(document, subject)
     faults += _load(limits, document)
     faults += _request_faults(document.requests)
+    if not faults:
+        faults += load_faults(document)
     if faults:
         return faults
     ordered = sorted(document.requests, key=lambda request: (request.scheduled, request.id))
@@ -36,28 +44,46 @@ def latency_reasons(policy: Policy, document: LatencyDocument | None) -> list[Re
     # A warm-up excuses slowness, not a failure: errors among the first requests still count as misses.
     excluded = [request for request in first if request.status == "ok"]
     counted = [request for request in first if request.status != "ok"] + ordered[limits.warmup_requests :]
-    seconds = [seconds_of(request) for request in counted]
-    reasons = [_percentile(limit, seconds) for limit in limits.limits]
+    token_fault = _token_fault(document.requests)
+    reasons = [_judge(limit, counted, token_fault).with_severity(limit.severity) for limit in limits.limits]
     if excluded or document.warmup:
         reasons.append(_warmup([seconds_of(request) for request in excluded], document.warmup))
     return reasons
 
 
-def seconds_of(request: LatencyRequest) -> float:
-    """From scheduled send to complete reply; infinite when no reply came."""
-    if request.status != "ok" or request.finished is None:
+def seconds_of(request: LatencyRequest, measure: Measure = "reply") -> float:
+    """From scheduled send to complete reply or first token; infinite when no reply came.
+
+    A first token of an answer that then failed is no answer.
+    """
+    end = request.finished if measure == "reply" else request.first_token
+    if request.status != "ok" or request.finished is None or end is None:
         return math.inf
-    return request.finished - request.scheduled
+    return end - request.scheduled
+
+
+def _attribution(document: LatencyDocument, subject: EvidenceSubject) -> Iterable[Reason]:
+    """Times of another model, or under another harness, say nothing about this pair."""
+    for what, code, found, expected in (
+        ("model", ReasonCode.MODEL_MISMATCH, document.model_digest, subject.models.candidate),
+        ("harness", ReasonCode.HARNESS_MISMATCH, document.harness_digest, subject.harness_digest),
+    ):
+        if not found:
+            yield missing(f"latency.{what}", f"{LATENCY} does not say which {what} was timed")
+        elif found != expected:
+            message = f"{LATENCY} is about {what} {found[:12]}, the subject about {expected[:12]}"
+            yield Reason(code, f"latency.{what}", message)
 
 
 def _percentile(limit: PercentileLimit, seconds: Sequence[float]) -> Reason:
-    name = f"latency.p{limit.percentile:g}"
+    label = "latency" if limit.measure == "reply" else "time to first token"
+    name = ("latency" if limit.measure == "reply" else "latency.first_token") + f".p{limit.percentile:g}"
     fraction, allowed = limit.percentile / 100, limit.milliseconds / 1000
     n, over = len(seconds), sum(value > allowed for value in seconds)
     numbers: dict[str, float | int] = {"n": n, "over": over, "limit": allowed}
     what = f"P{limit.percentile:g} at {limit.confidence:.0%}"
     if n == 0:
-        message = f"latency {what} needs at least {limit.minimum_n} requests, has none after warm-up"
+        message = f"{label} {what} needs at least {limit.minimum_n} requests, has none after warm-up"
         return Reason(ReasonCode.TOO_FEW_SAMPLES, name, message, {**numbers, "needed_n": limit.minimum_n})
     estimate = percentile(seconds, fraction)
     upper = percentile_upper_bound(seconds, fraction, limit.confidence)
@@ -67,7 +93,7 @@ def _percentile(limit: PercentileLimit, seconds: Sequence[float]) -> Reason:
             numbers[key] = value
     bound = "unknown" if upper is None else _text(upper)
     seen = (
-        f"latency P{limit.percentile:g} is {_text(estimate)}, upper bound {bound} at {limit.confidence:.0%}, "
+        f"{label} P{limit.percentile:g} is {_text(estimate)}, upper bound {bound} at {limit.confidence:.0%}, "
         f"{over} of {n} requests over the limit of {allowed:g} s"
     )
     if upper is not None and upper <= allowed:
@@ -95,6 +121,7 @@ def _load(limits: LatencyPolicy, document: LatencyDocument) -> list[Reason]:
             and document.rate is not None
             and limits.rate is not None
             and document.rate >= limits.rate
+            and limits.concurrency in (None, document.concurrency)
         )
     faults = []
     if not same:
@@ -109,7 +136,8 @@ def _load(limits: LatencyPolicy, document: LatencyDocument) -> list[Reason]:
 def _describe_load(arrival: str, concurrency: int | None, rate: float | None) -> str:
     if arrival == "closed-loop":
         return f"closed loop, {concurrency} at a time"
-    return f"Poisson arrivals, {rate} a second"
+    bound = "" if concurrency is None else f", {concurrency} answered at once"
+    return f"Poisson arrivals, {rate} a second{bound}"
 
 
 def _request_faults(requests: Sequence[LatencyRequest]) -> Iterable[Reason]:
@@ -129,10 +157,36 @@ def _request_faults(requests: Sequence[LatencyRequest]) -> Iterable[Reason]:
     strange |= {request.id for request in answered if not math.isfinite(seconds_of(request))}
     if strange:
         yield Reason(ReasonCode.NOT_A_NUMBER, name, f"times that are not numbers: {name_some(strange)}")
-    early = [request.id for request in answered if seconds_of(request) < 0]
+    early = {request.id for request in answered if seconds_of(request) < 0}
     if early:
         message = f"answered before they were scheduled: {name_some(early)}"
         yield Reason(ReasonCode.INCONSISTENT, name, message)
+
+
+def _judge(limit: PercentileLimit, counted: Sequence[LatencyRequest], token_fault: Reason | None) -> Reason:
+    """One limit; times of the first token that are not there, or not fit, unprove only the limits about them."""
+    if limit.measure == "first_token" and token_fault is not None:
+        return token_fault
+    return _percentile(limit, [seconds_of(request, limit.measure) for request in counted])
+
+
+def _token_fault(requests: Sequence[LatencyRequest]) -> Reason | None:
+    """Why the times of the first token cannot be used."""
+    name = "latency.first_token"
+    answered = [request for request in requests if request.status == "ok"]
+    silent = [request.id for request in answered if request.first_token is None]
+    if silent:
+        return missing(name, f"requests answered without a time of the first token: {name_some(silent)}")
+    waits = {request.id: seconds_of(request, "first_token") for request in answered}
+    strange = [identity for identity, wait in waits.items() if not math.isfinite(wait)]
+    if strange:
+        message = f"times of the first token that are not numbers: {name_some(strange)}"
+        return Reason(ReasonCode.NOT_A_NUMBER, name, message)
+    odd = [request.id for request in answered if not 0 <= waits[request.id] <= seconds_of(request)]
+    if odd:
+        message = f"first token before the send or after the end of the reply: {name_some(odd)}"
+        return Reason(ReasonCode.INCONSISTENT, name, message)
+    return None
 
 
 def _warmup(excluded: Sequence[float], before: Sequence[float]) -> Reason:

@@ -2,9 +2,11 @@
 
 An entry is one object, `ledger/<environment>/<harness>/<sequence>.json`, created by a conditional write: that
 write is the compare-and-swap. The entry with the highest number is in production. Nothing is ever rewritten,
-so a crash before the write leaves the old pair in production and a crash after it the new one.
+so a crash before the write leaves the old pair in production and a crash after it the new one. Each entry names the
+digest of the one before, so an entry that was altered in the store is found when the history is read.
 """
 
+import hashlib
 import re
 from typing import Any, Literal, Protocol
 
@@ -83,6 +85,8 @@ class LedgerEntry(Proposal):
     kind: Literal["promote", "rollback"]
     previous: PairReference | None
     """What a rollback of this entry returns to."""
+    parent_digest: str | None = None
+    """Hex SHA-256 of the bytes of the entry before; None for the first, and where entries were not chained yet."""
 
     def reference(self) -> PairReference:
         """This entry as another's `previous`."""
@@ -109,9 +113,21 @@ def production(store: LedgerStore, environment: str, harness: str) -> LedgerEntr
 
 
 def history(store: LedgerStore, environment: str, harness: str) -> list[LedgerEntry]:
-    """Every entry, oldest first. Raises as `production` does."""
-    count = _length(store, environment, harness)
-    return [_read(store, environment, harness, sequence) for sequence in range(1, count + 1)]
+    """Every entry, oldest first. Raises as `production` does, and when an entry is not what its successor saw."""
+    entries: list[LedgerEntry] = []
+    before: bytes | None = None
+    for sequence in range(1, _length(store, environment, harness) + 1):
+        data = store.get(_key(environment, harness, sequence))
+        entry = _parse(data, _key(environment, harness, sequence))
+        if entry.parent_digest is not None and (before is None or _digest(before) != entry.parent_digest):
+            raise EnvironmentFailure(
+                f"the ledger is damaged: entry {sequence - 1} is not the one that entry {sequence} follows",
+                where=_folder(environment, harness),
+                mend="An entry was altered; restore it from a backup of the store.",
+            )
+        entries.append(entry)
+        before = data
+    return entries
 
 
 def promote(store: LedgerStore, proposal: Proposal, *, expected_head: int) -> LedgerEntry:
@@ -134,7 +150,8 @@ def promote(store: LedgerStore, proposal: Proposal, *, expected_head: int) -> Le
         entry = _read(store, proposal.environment, proposal.harness, sequence)
         if entry.kind == "promote" and entry.same_pair_and_proof(proposal):
             return entry
-    head = _read(store, proposal.environment, proposal.harness, count) if count else None
+    data = store.get(_key(proposal.environment, proposal.harness, count)) if count else None
+    head = None if data is None else _parse(data, _key(proposal.environment, proposal.harness, count))
     if count != expected_head:
         raise _stale(proposal.environment, proposal.harness, expected_head, count)
     if head is not None and precedence(proposal.version) < precedence(head.version):
@@ -144,8 +161,16 @@ def promote(store: LedgerStore, proposal: Proposal, *, expected_head: int) -> Le
             mend="Going back is what `hat rollback` is for.",
         )
     values = {name: getattr(proposal, name) for name in Proposal.model_fields}
-    previous = head.reference() if head else None
-    return _append(store, LedgerEntry(**values, sequence=count + 1, kind="promote", previous=previous))
+    return _append(
+        store,
+        LedgerEntry(
+            **values,
+            sequence=count + 1,
+            kind="promote",
+            previous=head.reference() if head else None,
+            parent_digest=None if data is None else _digest(data),
+        ),
+    )
 
 
 def rollback(
@@ -163,9 +188,11 @@ def rollback(
     where = _folder(environment, harness)
     if not reason.strip():
         raise BadInput("a rollback needs a reason", where=where, mend="Give it with --reason.")
-    head = production(store, environment, harness)
-    if head is None:
+    count = _length(store, environment, harness)
+    if not count:
         raise BadInput("nothing is in production", where=where)
+    data = store.get(_key(environment, harness, count))
+    head = _parse(data, _key(environment, harness, count))
     if head.previous is None:
         raise BadInput(
             f"nothing was in production before {harness}@{head.version}",
@@ -176,7 +203,14 @@ def rollback(
     values = {name: getattr(target, name) for name in Proposal.model_fields}
     values |= {"who": who, "when": when, "reason": reason.strip()}
     return _append(
-        store, LedgerEntry(**values, sequence=head.sequence + 1, kind="rollback", previous=target.previous)
+        store,
+        LedgerEntry(
+            **values,
+            sequence=count + 1,
+            kind="rollback",
+            previous=target.previous,
+            parent_digest=_digest(data),
+        ),
     )
 
 
@@ -224,12 +258,20 @@ def _length(store: LedgerStore, environment: str, harness: str) -> int:
 
 def _read(store: LedgerStore, environment: str, harness: str, sequence: int) -> LedgerEntry:
     key = _key(environment, harness, sequence)
+    return _parse(store.get(key), key)
+
+
+def _parse(data: bytes, key: str) -> LedgerEntry:
     try:
-        return LedgerEntry.model_validate_json(store.get(key))
+        return LedgerEntry.model_validate_json(data)
     except ValidationError as error:
         raise EnvironmentFailure(
             f"the ledger entry cannot be read: {error.errors()[0]['msg']}", where=key, mend="Restore it."
         ) from error
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _folder(environment: str, harness: str) -> str:

@@ -3,12 +3,12 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hat.promotion.documents import EvaluationDocument, Item, Role, SuiteResult
 from hat.promotion.integrity import missing, name_some
-from hat.promotion.policy import Metric
+from hat.promotion.policy import LOWER_IS_BETTER, Metric
 from hat.promotion.reasons import Reason, ReasonCode
 
 _FIELDS: Mapping[Metric, str] = {
@@ -18,7 +18,11 @@ _FIELDS: Mapping[Metric, str] = {
     "skill_selection": "skill_selection",
     "skill_load_rate": "skill_loaded",
     "parse_rate": "parsed",
+    "refusal_rate": "refused",
+    "over_refusal_rate": "refused",
 }
+_ANSWERABLE: Mapping[Metric, bool] = {"refusal_rate": False, "over_refusal_rate": True}
+"""Metrics of only those items that must, or must not, be declined."""
 _ROUNDING = 0.0006
 """How far a rounded accuracy in [0, 1] may lie from the one recomputed from its items."""
 
@@ -33,7 +37,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The same items measured on two models, in one order."""
+    """The same items measured on two models, in one order, as shares of good outcomes."""
 
     items: tuple[Item, ...]
     candidate: tuple[float, ...]
@@ -51,7 +55,10 @@ def measure(document: EvaluationDocument, role: Role, suite: str, metric: Metric
     fault = _suite_fault(result, role, suite, name)
     if fault is not None:
         return fault
-    scores = {item.id: getattr(item, _FIELDS[metric]) for item in result.items}
+    chosen = _chosen(result, role, suite, metric)
+    if isinstance(chosen, Reason):
+        return chosen
+    scores = {item.id: getattr(item, _FIELDS[metric]) for item in chosen}
     absent = [item for item, score in scores.items() if score is None]
     if absent:
         message = (
@@ -70,11 +77,16 @@ def measure(document: EvaluationDocument, role: Role, suite: str, metric: Metric
     if outside:
         message = f"{name} of {len(outside)} {role} items is out of range: {name_some(outside)}"
         return Reason(ReasonCode.MALFORMED_EVIDENCE, name, message)
-    return Measured({item.id: item for item in result.items}, scores)
+    return Measured({item.id: item for item in chosen}, scores)
 
 
-def pair(candidate: Measured, reference: Measured, role: Role, name: str) -> Pairs | Reason:
-    """Put two models' scores side by side by item id, whatever order they were written in.
+def improvements(metric: Metric, scores: Mapping[str, float]) -> dict[str, float]:
+    """The scores such that more is better: of a metric of which less is better, the share without."""
+    return {item: 1 - score if metric in LOWER_IS_BETTER else score for item, score in scores.items()}
+
+
+def pair(candidate: Measured, reference: Measured, role: Role, name: str, metric: Metric) -> Pairs | Reason:
+    """Put two models' scores side by side by item id, whatever order they were written in; more is better.
 
     Both must have the same items, with the same content, under the same harness state.
     """
@@ -83,6 +95,7 @@ def pair(candidate: Measured, reference: Measured, role: Role, name: str) -> Pai
         counts = f"the candidate has {len(candidate.items)} items, the {role} model {len(reference.items)}"
         message = f"{name}: {counts}; on one side only: {name_some(unpaired)}"
         return Reason(ReasonCode.MISMATCHED_ITEMS, name, message)
+    ours, theirs = improvements(metric, candidate.scores), improvements(metric, reference.scores)
     order = sorted(candidate.items)
     changed = [item for item in order if _content(candidate.items[item]) != _content(reference.items[item])]
     if changed:
@@ -92,9 +105,24 @@ def pair(candidate: Measured, reference: Measured, role: Role, name: str) -> Pai
         return Reason(ReasonCode.MISMATCHED_ITEMS, name, message)
     return Pairs(
         tuple(candidate.items[item] for item in order),
-        tuple(candidate.scores[item] for item in order),
-        tuple(reference.scores[item] for item in order),
+        tuple(ours[item] for item in order),
+        tuple(theirs[item] for item in order),
     )
+
+
+def _chosen(result: SuiteResult, role: Role, suite: str, metric: Metric) -> Sequence[Item] | Reason:
+    """The suite's items that the metric is about."""
+    wanted = _ANSWERABLE.get(metric)
+    if wanted is None:
+        return result.items
+    name = f"{suite}.{metric}"
+    unknown = [item.id for item in result.items if item.answerable is None]
+    if unknown:
+        message = f"{suite}: {len(unknown)} {role} items do not say whether they can be answered: "
+        return missing(name, message + name_some(unknown))
+    chosen = [item for item in result.items if item.answerable == wanted]
+    what = "that can be answered" if wanted else "that must be declined"
+    return chosen or Reason(ReasonCode.EMPTY, name, f"{suite} of the {role} model has no items {what}")
 
 
 def _suite_fault(result: SuiteResult, role: Role, suite: str, name: str) -> Reason | None:

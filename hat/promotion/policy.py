@@ -13,12 +13,27 @@ from hat.files import canonical_json, sha256_text
 from hat.promotion.strict_yaml import parse_yaml
 
 Metric = Literal[
-    "accuracy", "effectiveness", "tool_rationality", "skill_selection", "skill_load_rate", "parse_rate"
+    "accuracy",
+    "effectiveness",
+    "tool_rationality",
+    "skill_selection",
+    "skill_load_rate",
+    "parse_rate",
+    "refusal_rate",
+    "over_refusal_rate",
 ]
+LOWER_IS_BETTER: frozenset[Metric] = frozenset({"over_refusal_rate"})
+"""Of every other metric more is better."""
 Reference = Literal["base", "production"]
-SliceKey = Literal["intent", "language", "family"]
-Points = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
-Confidence = Annotated[float, Field(ge=0.5, lt=1)]
+Measure = Literal["reply", "first_token"]
+Severity = Literal["hard", "soft"]
+SliceKey = Literal["intent", "skill", "language", "family", "harness"]
+# Strict numbers: `at_least: yes` would otherwise be read as a bar of 1.
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Points = Annotated[Number, Field(ge=0, le=100)]
+Confidence = Annotated[float, Field(strict=True, ge=0.5, lt=1)]
+Power = Annotated[float, Field(strict=True, ge=0.5, lt=1)]
+Count = Annotated[int, Field(strict=True, ge=1)]
 
 
 class _Strict(BaseModel):
@@ -26,24 +41,38 @@ class _Strict(BaseModel):
 
 
 class AbsoluteCriterion(_Strict):
-    """A metric's one-sided Wilson lower bound must reach a bar."""
+    """A metric's one-sided Wilson bound must be on the right side of a bar."""
 
     suite: str = Field(min_length=1)
     """Evaluation suite, e.g. `live_stream_qa`."""
     metric: Metric
-    at_least: float = Field(ge=0, lt=100, allow_inf_nan=False)
-    """The bar, in points of 100."""
+    at_least: Annotated[Number, Field(ge=0, lt=100)] | None = None
+    """The bar of a metric of which more is better, in points of 100: the lower bound must reach it."""
+    at_most: Annotated[Number, Field(gt=0, le=100)] | None = None
+    """The bar of a metric of which less is better: the upper bound must not exceed it."""
+    severity: Severity = "hard"
+    """`soft`: reported like the others, and never decides."""
     confidence: Confidence = 0.95
-    """Confidence of the one-sided bound."""
-    minimum_n: int = Field(ge=1)
+    """Confidence of the one-sided bound: 1 - α."""
+    power: Power = 0.8
+    """Power of the detectable rate that is reported beside the result."""
+    minimum_n: Count
     """Items below which nothing is proven, and a shortfall decides only when it is itself proven."""
+
+    @property
+    def share_bar(self) -> float:
+        """The bar for the share of good outcomes, in points, whichever way the metric points."""
+        return self.at_least if self.at_least is not None else 100 - (self.at_most or 0)
 
     @model_validator(mode="after")
     def _can_be_met(self) -> Self:
-        needed = minimum_n_for_rate(self.at_least / 100, 1.0, self.confidence) or 1
+        wanted, other = ("at_most", "at_least") if self.metric in LOWER_IS_BETTER else ("at_least", "at_most")
+        if getattr(self, wanted) is None or getattr(self, other) is not None:
+            raise ValueError(f"{self.metric} needs `{wanted}` and no `{other}`")
+        needed = minimum_n_for_rate(self.share_bar / 100, 1.0, self.confidence) or 1
         if self.minimum_n < needed:
             raise ValueError(
-                f"{self.at_least:g} cannot be proven with {self.minimum_n} items, all right: needs {needed}"
+                f"{getattr(self, wanted):g} cannot be proven with {self.minimum_n} items, all right: needs {needed}"
             )
         return self
 
@@ -61,8 +90,11 @@ class RelativeCriterion(_Strict):
     rule: Literal["proof", "veto"]
     """`proof`: the lower bound of the difference must be above -margin. `veto`: for samples too small to
     prove that; an observed loss beyond the margin fails, anything less passes."""
+    severity: Severity = "hard"
     confidence: Confidence = 0.95
-    minimum_n: int = Field(ge=1)
+    power: Power = 0.8
+    """Power of the detectable margin that is reported, and of the number of pairs that the margin needs."""
+    minimum_n: Count
 
     def suite_of(self, evaluated: Collection[str]) -> str:
         """The suite that counts among those evaluated."""
@@ -81,23 +113,58 @@ class RelativeCriterion(_Strict):
 
 
 class SliceCriterion(_Strict):
-    """No slice of at least `minimum_n` items may lose more than a margin: a veto, slice by slice."""
+    """No slice of at least `minimum_n` items may fall below a bar, or lose more than a margin: a veto each."""
 
     suite: str = Field(min_length=1)
     metric: Metric
     by: SliceKey
-    against: Reference
-    margin: Points
+    against: Reference | None = None
+    margin: Points | None = None
+    """With `against`: the largest acceptable loss of a slice."""
+    at_least: Annotated[Number, Field(ge=0, lt=100)] | None = None
+    """Instead of these two: a bar that holds without a pair in production, too."""
+    severity: Severity = "hard"
     confidence: Confidence = 0.95
-    """Confidence of the reported interval, and of a failure in a slice of fewer than `minimum_n` items."""
-    minimum_n: int = Field(ge=1)
+    """Confidence of the reported bounds, all slices of the criterion together."""
+    minimum_n: Count
+    """A smaller slice is reported, and fails only when that is proven at that confidence."""
+
+    @model_validator(mode="after")
+    def _has_one_bar(self) -> Self:
+        compared = (self.against is not None, self.margin is not None)
+        if any(compared) != all(compared) or (self.at_least is None) != all(compared):
+            raise ValueError("a slice needs either `at_least`, or `against` with `margin`")
+        if self.at_least is not None and self.metric in LOWER_IS_BETTER:
+            raise ValueError(f"less {self.metric} is better: `at_least` cannot hold it down")
+        return self
+
+
+class SeedsCriterion(_Strict):
+    """The recipe must reach a bar whatever seed it is trained with: the worst seed counts."""
+
+    suite: str = Field(min_length=1)
+    metric: Metric
+    at_least: Annotated[Number, Field(ge=0, lt=100)]
+    """The bar of the worst seed, in points."""
+    minimum_seeds: Annotated[int, Field(strict=True, ge=2)]
+    """Trainings that must have been evaluated, the candidate included."""
+    severity: Severity = "hard"
+
+    @model_validator(mode="after")
+    def _points_up(self) -> Self:
+        if self.metric in LOWER_IS_BETTER:
+            raise ValueError(f"less {self.metric} is better: `at_least` cannot hold it down")
+        return self
 
 
 class PercentileLimit(_Strict):
     """A latency percentile's upper confidence bound may not exceed a limit."""
 
-    percentile: float = Field(gt=0, lt=100)
-    milliseconds: float = Field(gt=0, allow_inf_nan=False)
+    measure: Measure = "reply"
+    """Until the whole reply is there, or until the engine's first token is: both from the scheduled send."""
+    percentile: Annotated[Number, Field(gt=0, lt=100)]
+    milliseconds: Annotated[Number, Field(gt=0)]
+    severity: Severity = "hard"
     confidence: Confidence = 0.95
 
     @property
@@ -110,11 +177,12 @@ class LatencyPolicy(_Strict):
     """From the scheduled send of a question to its complete reply, on the exported model."""
 
     arrival: Literal["closed-loop", "poisson"]
-    concurrency: int | None = Field(default=None, ge=1)
-    """Questions in flight at a time; closed loop only."""
-    rate: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    concurrency: Count | None = None
+    """Questions in flight at a time. For Poisson arrivals optional: how many the service answers at once, which
+    the evidence must then state to be the same."""
+    rate: Annotated[Number, Field(gt=0)] | None = None
     """Mean arrivals a second; Poisson only. Evidence under a higher rate is accepted."""
-    warmup_requests: int = Field(default=3, ge=0)
+    warmup_requests: int = Field(default=3, strict=True, ge=0)
     """So many first requests never count, slow or not: fixed beforehand, so that nobody can pick them."""
     shared_device: bool = False
     """Whether a device that other work shared is acceptable."""
@@ -129,8 +197,8 @@ class LatencyPolicy(_Strict):
     def _load_is_stated(self) -> Self:
         if self.arrival == "closed-loop" and (self.concurrency is None or self.rate is not None):
             raise ValueError("closed-loop needs `concurrency` and no `rate`")
-        if self.arrival == "poisson" and (self.rate is None or self.concurrency is not None):
-            raise ValueError("poisson needs `rate` and no `concurrency`")
+        if self.arrival == "poisson" and self.rate is None:
+            raise ValueError("poisson needs `rate`")
         return self
 
 
@@ -146,6 +214,7 @@ class Policy(_Strict):
     absolute: tuple[AbsoluteCriterion, ...] = Field(min_length=1)
     relative: tuple[RelativeCriterion, ...] = ()
     slices: tuple[SliceCriterion, ...] = ()
+    seeds: tuple[SeedsCriterion, ...] = ()
     reported: tuple[str, ...] = ()
     """Suites that are reported with their interval and never decide."""
     latency: LatencyPolicy | None = None
@@ -217,6 +286,7 @@ def _problem(location: tuple[int | str, ...], kind: str, message: str) -> str:
 
 def every_key() -> set[str]:
     """Every key that a `gate.yaml` may hold."""
-    criteria: list[type[BaseModel]] = [AbsoluteCriterion, RelativeCriterion, SliceCriterion, PercentileLimit]
+    criteria: list[type[BaseModel]] = [AbsoluteCriterion, RelativeCriterion, SliceCriterion, SeedsCriterion]
+    criteria.append(PercentileLimit)
     models: list[type[BaseModel]] = [GatePolicies, Policy, LatencyPolicy, *criteria]
     return {name for model in models for name in model.model_fields}

@@ -1,7 +1,7 @@
 """The closed list of things a verdict can say, and which way each of them points."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -22,10 +22,13 @@ class ReasonCode(StrEnum):
     REPORTED = "REPORTED"
     NOT_APPLICABLE = "NOT_APPLICABLE"
     WARMUP_EXCLUDED = "WARMUP_EXCLUDED"
+    ATTRIBUTION = "ATTRIBUTION"
 
     BELOW_BAR = "BELOW_BAR"
     REGRESSION = "REGRESSION"
     SLICE_REGRESSION = "SLICE_REGRESSION"
+    SLICE_BELOW_BAR = "SLICE_BELOW_BAR"
+    SEED_BELOW_BAR = "SEED_BELOW_BAR"
     LATENCY_ABOVE_LIMIT = "LATENCY_ABOVE_LIMIT"
     LEAKED_ITEMS = "LEAKED_ITEMS"
 
@@ -47,11 +50,18 @@ class ReasonCode(StrEnum):
 
 
 _MET = {ReasonCode.MET}
-_NOTED = {ReasonCode.REPORTED, ReasonCode.NOT_APPLICABLE, ReasonCode.WARMUP_EXCLUDED}
+_NOTED = {
+    ReasonCode.REPORTED,
+    ReasonCode.NOT_APPLICABLE,
+    ReasonCode.WARMUP_EXCLUDED,
+    ReasonCode.ATTRIBUTION,
+}
 _FAILED = {
     ReasonCode.BELOW_BAR,
     ReasonCode.REGRESSION,
     ReasonCode.SLICE_REGRESSION,
+    ReasonCode.SLICE_BELOW_BAR,
+    ReasonCode.SEED_BELOW_BAR,
     ReasonCode.LATENCY_ABOVE_LIMIT,
     ReasonCode.LEAKED_ITEMS,
 }
@@ -78,10 +88,17 @@ class Reason:
     message: str
     numbers: Mapping[str, float | int] = field(default_factory=dict)
     """What was measured and asked, for tables: `estimate`, `low`, `high`, `n`, `bar`, `needed_n`, ..."""
+    soft: bool = False
+    """Whether the policy asked only to be told: then it is noted, whatever was found."""
 
     @property
     def outcome(self) -> Outcome:
-        return OUTCOMES[self.code]
+        """Which way it points; what is soft never decides."""
+        return Outcome.NOTED if self.soft else OUTCOMES[self.code]
+
+    def with_severity(self, severity: str) -> "Reason":
+        """The same finding, for a criterion of that severity (`hard` or `soft`)."""
+        return replace(self, soft=severity == "soft")
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -89,5 +106,6 @@ class Reason:
             "metric": self.metric,
             "message": self.message,
             "outcome": self.outcome.value,
+            "soft": self.soft,
             "numbers": {name: round(value, 4) for name, value in self.numbers.items()},
         }

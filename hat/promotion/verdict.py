@@ -6,13 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from hat.files import canonical_json, sha256_text
-from hat.promotion.criteria import Measurements, quality_reasons
+from hat.promotion.attribution import Attribution, attribute
+from hat.promotion.comparison import Measurements
+from hat.promotion.criteria import quality_reasons
 from hat.promotion.documents import EvidenceSubject
 from hat.promotion.evidence import SUBJECT, Evidence, load_evidence
 from hat.promotion.integrity import check_integrity, missing
 from hat.promotion.latency import latency_reasons
 from hat.promotion.policy import Policy, load_policies
 from hat.promotion.reasons import Outcome, Reason, ReasonCode
+from hat.promotion.seeds import seed_reasons
+from hat.promotion.slices import SliceRow, slice_reasons, slice_rows
 
 
 class Word(StrEnum):
@@ -28,6 +32,7 @@ _CURED_BY_TRAINING = {
     ReasonCode.BELOW_BAR,
     ReasonCode.REGRESSION,
     ReasonCode.SLICE_REGRESSION,
+    ReasonCode.SLICE_BELOW_BAR,
     ReasonCode.NOT_PROVEN,
 }
 
@@ -42,6 +47,10 @@ class Verdict:
     policy_digest: str
     evidence_digest: str
     subject: EvidenceSubject | None
+    slices: tuple[SliceRow, ...] = ()
+    """Every slice of every suite; the reasons say which of them decided."""
+    attribution: Attribution | None = None
+    """What model and harness each did to the score, where it was measured."""
 
     @property
     def exit_status(self) -> int:
@@ -69,6 +78,8 @@ class Verdict:
             "evidence_digest": self.evidence_digest,
             "environment": self.environment,
             "calls_for_training": self.calls_for_training,
+            "slices": [row.to_json() for row in self.slices],
+            "attribution": None if self.attribution is None else self.attribution.to_json(),
             "subject": None if self.subject is None else self.subject.model_dump(mode="json"),
         }
 
@@ -86,6 +97,8 @@ def decide(policy: Policy, evidence: Evidence, *, environment: str) -> Verdict:
     """
     reasons = list(evidence.problems)
     subject = evidence.subject
+    rows: tuple[SliceRow, ...] = ()
+    attribution = None
     if subject is None:
         if not any(reason.metric == SUBJECT for reason in reasons):
             reasons.append(missing(SUBJECT, f"{SUBJECT} is missing: nothing says what was measured"))
@@ -94,7 +107,12 @@ def decide(policy: Policy, evidence: Evidence, *, environment: str) -> Verdict:
         reasons += checked.reasons
         measurements = Measurements(subject, checked.usable, frozenset(evidence.evaluations))
         reasons += quality_reasons(policy, measurements)
-        reasons += latency_reasons(policy, evidence.latency)
+        reasons += slice_reasons(policy, measurements)
+        reasons += seed_reasons(policy, measurements, evidence.seeds)
+        reasons += latency_reasons(policy, evidence.latency, subject)
+        rows = slice_rows(policy, measurements)
+        attribution, remarks = attribute(measurements, evidence.before)
+        reasons += remarks
     # The same fault of a suite may be found by several criteria.
     distinct = tuple(reason for index, reason in enumerate(reasons) if reason not in reasons[:index])
     return Verdict(
@@ -104,6 +122,8 @@ def decide(policy: Policy, evidence: Evidence, *, environment: str) -> Verdict:
         policy_digest=policy.digest(environment),
         evidence_digest=evidence.digest,
         subject=subject,
+        slices=rows,
+        attribution=attribution,
     )
 
 

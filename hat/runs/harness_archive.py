@@ -64,6 +64,11 @@ def published(store: Store, name: str, version: str) -> Published:
     return Published(document["digest"], document["gate_policy"])
 
 
+def has_harness(store: Store, name: str, version: str, digest: str) -> bool:
+    """Whether exactly these files of a version are in the store."""
+    return store.exists(_archive_key(name, version, digest))
+
+
 def fetch_harness(store: Store, name: str, version: str, digest: str, folder: Path) -> Harness:
     """Unpack a published harness into ``folder`` (empty) and load it.
 

@@ -1,5 +1,6 @@
 """Names and places of runs: the local working folder, the store, and the run this process works for."""
 
+import getpass
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,14 @@ def open_run_store() -> Store:
 def run_id() -> str:
     """The run this process works for, or an empty string outside of a run."""
     return os.environ.get(RUN, "")
+
+
+def user_name() -> str:
+    """Who runs this process; `unknown` in a container that gives its number no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
 
 
 def run_folder(run: str) -> Path:

@@ -13,8 +13,11 @@ from hat.runs.record import read_record
 from hat.steps.promote import run as promote
 
 
-def promote_run(run: str) -> dict[str, Any]:
+def promote_run(run: str, *, reason: str = "") -> dict[str, Any]:
     """The ledger entry of the pair that ``run`` proved.
+
+    Args:
+        reason: kept in the entry; empty: what the step says of the verdict.
 
     Raises:
         BadInput: no such run, or its verdict is not PASS.
@@ -40,7 +43,9 @@ def promote_run(run: str) -> dict[str, Any]:
         for name, path in paths.items():
             write_json_atomic(path, documents[name])
         promotion = Path(folder) / "promotion"
-        promote(**{name: str(path) for name, path in paths.items()}, promotion_out=str(promotion))
+        promote(
+            **{name: str(path) for name, path in paths.items()}, promotion_out=str(promotion), reason=reason
+        )
         entry: dict[str, Any] = read_json(promotion)
     if entry.get("promoted") is False:
         raise BadInput(entry["reason"], where=run, mend="Going back is what `hat rollback` is for.")

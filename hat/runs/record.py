@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hat.errors import BadInput
+from hat.promotion.ledger import StaleBaseline
 from hat.runs.watch import is_alive
 from hat.steps.entries import StepStatus
 from hat.storage import Store
@@ -111,6 +112,15 @@ class RunRecord(BaseModel):
         if self.error is not None:
             return self.error.exit_status
         return EXIT_STATUS.get(self.verdict, 4)
+
+    @property
+    def lost_race(self) -> bool:
+        """Whether the pair passed, and another went into production first: STALE_BASELINE."""
+        return (
+            self.error is not None
+            and self.error.step == "promote"
+            and self.error.exit_status == StaleBaseline.exit_status
+        )
 
     def as_seen_now(self) -> "RunRecord":
         """The record, with a run whose driving process is gone called interrupted."""

@@ -31,6 +31,7 @@ STEPS = (
             "base",
             "production",
             "production_version",
+            "production_harness_digest",
             "gate_policy",
             "plan",
             "mode",
@@ -47,7 +48,10 @@ STEPS = (
     StepContract("rl", ("rl", "augment"), ("base",), trains=True),
     StepContract("export", ("export", "sft", "opd", "rl"), ("base",), trains=True),
     StepContract(
-        "evaluate", ("evaluate", "augment"), ("base", "production", "production_version"), trains=True
+        "evaluate",
+        ("evaluate", "augment"),
+        ("base", "production", "production_version", "production_harness_digest"),
+        trains=True,
     ),
     StepContract("latency", ("latency",), ("gate_policy", "environment"), reusable=False, trains=True),
     StepContract(

@@ -15,10 +15,12 @@ from hat.files import read_json, write_json_atomic
 from hat.harness.model import Harness
 from hat.models import ModelRef, ModelStore
 from hat.promotion import ledger
-from hat.promotion.archive import trained_on
-from hat.promotion.documents import EvidenceSubject, Role, SubjectModels
-from hat.promotion.evidence import evaluation_file, write_subject
+from hat.promotion.archive import evaluated_at_promotion, trained_on
+from hat.promotion.attribution import SUITE
+from hat.promotion.documents import EvidenceSubject, HarnessName, Role, SubjectModels
+from hat.promotion.evidence import attribution_file, evaluation_file, write_subject
 from hat.runs.config import RunConfig
+from hat.runs.harness_archive import fetch_harness, has_harness
 from hat.runs.places import open_run_store
 from hat.runs.progress import report
 from hat.steps.journal import remember
@@ -60,6 +62,7 @@ def run(
     if about.production is not None:
         models["production"] = ModelRef.model_validate(about.production)
     folder = Path(evidence_out_dir)
+    previous = _measure_before(store, settings, about, models, folder)
     for role in sorted(models):
         wanted = settings.evaluate.for_base() if role == "base" else settings.evaluate
         document = _evaluated(store, settings, harness, models[role], wanted, role)
@@ -73,6 +76,7 @@ def run(
             version=about.version,
             harness_digest=about.harness_digest,
             models=SubjectModels(**{role: reference.digest for role, reference in models.items()}),
+            previous_harness=previous,
             ledger_head=about.ledger_head,
             engine="transformers",
             hardware="cpu",
@@ -80,6 +84,35 @@ def run(
         ),
         _training_digests(store, about, trajectories_dir, tasks_in),
     )
+
+
+def _measure_before(
+    store: Store, settings: RunConfig, about: Subject, models: Mapping[Role, ModelRef], folder: Path
+) -> HarnessName | None:
+    """Add what the pair in production, and the new model, score under the harness in production.
+
+    With it the verdict can say whether model or harness moved the score. The pair in production was measured when it
+    was promoted; only the new model is evaluated here. None where this is the same harness, or that is not kept.
+    """
+    version, digest = about.production_version, about.production_harness_digest
+    if version is None or digest is None or digest == about.harness_digest:
+        return None
+    entry = ledger.production(store, about.environment, about.harness)
+    if entry is None or (entry.harness_digest, entry.model_digest) != (digest, models["production"].digest):
+        return None
+    recorded = evaluated_at_promotion(store, entry)
+    if recorded is None or not has_harness(store, about.harness, version, digest):
+        return None
+    document = json.loads(recorded)
+    document["suites"] = {SUITE: document["suites"][SUITE]} if SUITE in document["suites"] else {}
+    write_json_atomic(folder / attribution_file("production"), document)
+    if models["candidate"].digest != models["production"].digest:
+        with tempfile.TemporaryDirectory(prefix="hat-harness-") as place:
+            harness = fetch_harness(store, about.harness, version, digest, Path(place))
+        wanted = settings.evaluate.only((SUITE,))
+        document = _evaluated(store, settings, harness, models["candidate"], wanted, "candidate")
+        write_json_atomic(folder / attribution_file("candidate"), document)
+    return HarnessName(version=version, digest=digest)
 
 
 def _evaluated(

@@ -1,6 +1,5 @@
 """The `promote` step: put a pair that passed the gate into production, in one atomic write."""
 
-import getpass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from hat.errors import BadInput
 from hat.files import canonical_json, read_json, sha256_text, write_json_atomic
 from hat.promotion.ledger import Proposal, promote
 from hat.promotion.semver import precedence
-from hat.runs.places import open_run_store, run_id
+from hat.runs.places import open_run_store, run_id, user_name
 from hat.steps.subject import Subject
 
 
@@ -22,6 +21,7 @@ def run(
     promotion_out: str,
     who: str = "",
     when: str = "",
+    reason: str = "",
 ) -> int:
     """Append the pair to the ledger of its environment and return the entry's sequence number.
 
@@ -36,6 +36,7 @@ def run(
         promotion_out: where the ledger entry is written.
         who: who promotes; empty: the user of this process.
         when: UTC time, ISO 8601; empty: now.
+        reason: why; empty: which of the two ways the pair was proven.
 
     Raises:
         BadInput: the verdict is not PASS or is about another pair, or a newer version is in production.
@@ -46,8 +47,8 @@ def run(
     model = read_json(Path(model_in))
     judged = read_json(Path(verdict))
     _check_verdict(judged, about, model, where=verdict)
-    if (reason := _older_than_production(about)) is not None:
-        write_json_atomic(Path(promotion_out), {"schema_version": 1, "promoted": False, "reason": reason})
+    if (held_back := _older_than_production(about)) is not None:
+        write_json_atomic(Path(promotion_out), {"schema_version": 1, "promoted": False, "reason": held_back})
         return 0
     proposal = Proposal(
         environment=about.environment,
@@ -58,8 +59,9 @@ def run(
         run=run_id(),
         verdict_digest=sha256_text(canonical_json(judged)),
         evidence_digest=judged["evidence_digest"],
-        who=who or _user(),
+        who=who or user_name(),
         when=when or datetime.now(UTC).isoformat(timespec="seconds"),
+        reason=reason.strip() or _reason(about, model, judged),
     )
     entry = promote(open_run_store(), proposal, expected_head=about.ledger_head)
     write_json_atomic(Path(promotion_out), entry.to_json())
@@ -98,9 +100,7 @@ def _check_verdict(judged: Any, about: Subject, model: Any, *, where: str) -> No
             raise BadInput(f"the verdict is about {name} {judged_value!r}, not {value!r}", where=where)
 
 
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        # A container may run under a number that has no name.
-        return "unknown"
+def _reason(about: Subject, model: Any, judged: Any) -> str:
+    kept = about.production is not None and about.production.get("digest") == model.get("digest")
+    way = "the model in production passed under this version" if kept else "a newly trained model passed"
+    return f"{way} (gate policy {str(judged.get('policy_digest'))[:12]})"

@@ -1,6 +1,7 @@
 """What stores share once single objects work: trees and the preflight probe."""
 
 import uuid
+from abc import ABC, abstractmethod
 from pathlib import Path
 
 from hat.errors import EnvironmentFailure
@@ -9,28 +10,34 @@ from hat.storage.interface import Conflict, NotFound, Stored, check_key
 from hat.storage.tree import MANIFEST_NAME, TreeManifest
 
 
-class ObjectStore:
-    """Trees and the probe, made of the object operations that a subclass gives (see `Store`)."""
+class ObjectStore(ABC):
+    """Trees and the probe, made of the object operations that a subclass gives; see `Store` for what each does."""
 
     url: str
 
-    def put(self, key: str, data: bytes, *, if_absent: bool = False, if_match: str | None = None) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def put(self, key: str, data: bytes, *, if_absent: bool = False, if_match: str | None = None) -> str: ...
 
-    def read(self, key: str) -> Stored:
-        raise NotImplementedError
+    @abstractmethod
+    def read(self, key: str) -> Stored: ...
 
-    def list(self, prefix: str = "") -> list[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def exists(self, key: str) -> bool: ...
 
-    def delete(self, key: str) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def list(self, prefix: str = "") -> list[str]: ...
 
-    def put_file(self, path: Path, key: str) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def delete(self, key: str) -> None: ...
 
-    def get_file(self, key: str, path: Path) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def put_file(self, path: Path, key: str) -> None: ...
+
+    @abstractmethod
+    def get_file(self, key: str, path: Path) -> None: ...
+
+    @abstractmethod
+    def local_path(self, key: str) -> Path | None: ...
 
     def get(self, key: str) -> bytes:
         return self.read(key).data

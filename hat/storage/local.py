@@ -40,6 +40,7 @@ class LocalStore(ObjectStore):
                     self._link(temporary, path, key)
                 else:
                     os.replace(temporary, path)
+                _flush_folder(path.parent)
         return hashlib.sha256(data).hexdigest()
 
     def read(self, key: str) -> Stored:
@@ -153,3 +154,12 @@ class LocalStore(ObjectStore):
 def _flush(handle: BinaryIO) -> None:
     handle.flush()
     os.fsync(handle.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make a new name survive a power cut: it is the folder's content, not the file's."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

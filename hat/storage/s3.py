@@ -1,6 +1,7 @@
 """A store in an S3 bucket, AWS or compatible, through boto3."""
 
 import os
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from hat.storage.s3_errors import explain, status_and_code
 _MEBIBYTE = 1 << 20
 _TRANSFER = TransferConfig(multipart_threshold=32 * _MEBIBYTE, multipart_chunksize=32 * _MEBIBYTE)
 _WRITER = "hat-writer"
+_DISTURBED = (409, "ConditionalRequestConflict")
+"""AWS's answer to a conditional write beside another one; its documentation asks to send it again."""
 
 
 class S3Store(ObjectStore):
@@ -58,11 +61,12 @@ class S3Store(ObjectStore):
         if if_match is not None:
             conditions["IfMatch"] = if_match
         place = self._place(key)
+        write = {**place, "Body": data, "Metadata": {_WRITER: writer}, **conditions}
         try:
-            answer = self._client.put_object(**place, Body=data, Metadata={_WRITER: writer}, **conditions)
+            answer = self._put_undisturbed(write)
         except ClientError as error:
             status, code = status_and_code(error)
-            lost = status == 412 or (status == 409 and code == "ConditionalRequestConflict")
+            lost = status == 412 or (status, code) == _DISTURBED
             if conditions and (lost or (if_match is not None and status == 404 and code == "NoSuchKey")):
                 # A write whose answer was lost is sent again and then meets itself.
                 if (etag := self._own_write(place, writer)) is not None:
@@ -144,6 +148,17 @@ class S3Store(ObjectStore):
 
     def _place(self, key: str) -> dict[str, Any]:
         return {"Bucket": self.address.bucket, "Key": self._key(key)}
+
+    def _put_undisturbed(self, write: dict[str, Any]) -> Any:
+        """Put an object; again where another conditional write was under way, which decides nothing by itself."""
+        for pause in (0.1, 0.2, 0.4, 0.8):
+            try:
+                return self._client.put_object(**write)
+            except ClientError as error:
+                if status_and_code(error) != _DISTURBED:
+                    raise
+                time.sleep(pause)
+        return self._client.put_object(**write)
 
     def _own_write(self, place: dict[str, Any], writer: str) -> str | None:
         try:

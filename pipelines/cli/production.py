@@ -1,6 +1,5 @@
-"""`hat production` and `hat rollback`: the ledger of what is in production."""
+"""`hat production`, `hat promote` and `hat rollback`: the ledger of what is in production."""
 
-import getpass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -40,17 +39,18 @@ def production(
     if not documents:
         out().print(f"nothing is in production in {environment}")
     for document in documents:
-        _show(document)
+        (_show_entry if show_history else _show)(document)
 
 
 def promote(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run whose verdict is PASS.")],
+    reason: Annotated[str, typer.Option(help="Why; kept in the ledger.")] = "",
     json_output: JsonFlag = False,
 ) -> None:
     """Put the pair that a run proved into production, if what it was compared with still is there."""
     from hat.runs.promotion import promote_run
 
-    entry = promote_run(run)
+    entry = promote_run(run, reason=reason)
     if json_output:
         print_json(entry)
     else:
@@ -65,11 +65,11 @@ def rollback(
 ) -> None:
     """Put the pair before the current one back into production."""
     from hat.promotion import ledger
-    from hat.runs.places import open_run_store
+    from hat.runs.places import open_run_store, user_name
 
     when = datetime.now(UTC).isoformat(timespec="seconds")
     entry = ledger.rollback(
-        open_run_store(), environment, name, reason=reason, who=getpass.getuser(), when=when
+        open_run_store(), environment, name, reason=reason, who=user_name(), when=when
     ).to_json()
     if json_output:
         print_json(entry)
@@ -89,3 +89,17 @@ def _show(document: dict[str, Any]) -> None:
         markup=False,
         soft_wrap=True,
     )
+
+
+def _show_entry(document: dict[str, Any]) -> None:
+    """One line of history: what, and below it when, who, why, and the digest of the evidence."""
+    model = str(document["model_digest"])[:12]
+    console = out()
+    for line in (
+        f"{document['sequence']:4} {document['kind']:8} {document['harness']}@{document['version']} with model "
+        f"{model} in {document['environment']}",
+        f"     {document['when']} by {document['who']}, run {document['run'] or 'none'}",
+        f"     why: {document['reason'] or 'not said'}",
+        f"     evidence {document['evidence_digest']}",
+    ):
+        console.print(line, markup=False, soft_wrap=True)

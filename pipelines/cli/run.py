@@ -36,6 +36,7 @@ def run(
     from hat.harness.registry import Registry, parse_reference
     from hat.runs.config import parse_overrides
     from pipelines.cli.summary import print_record
+    from pipelines.deciding import until_decided
     from pipelines.start import RunRequest, resume_run, start_run
 
     signal.signal(signal.SIGTERM, _interrupt)
@@ -46,7 +47,7 @@ def run(
         record = resume_run(resume, harness, err())
     else:
         request = RunRequest(name, version, profile, mode, parse_overrides(settings or []))
-        record = start_run(request, Registry(registry_folder(registry)), err())
+        record = until_decided(lambda: start_run(request, Registry(registry_folder(registry)), err()), err())
     print_record(record, err() if json_output else out())
     if json_output:
         print_json(record.model_dump(mode="json"))

@@ -13,7 +13,8 @@ def print_record(record: RunRecord, console: Console) -> None:
     if record.error is not None:
         lines.append(f"failed in {record.error.step or 'the runner'}: {record.error.message}")
         lines.append(f"log: {run_folder(record.run) / LOG}")
-        lines.append(f"go on with: hat run {record.harness}@{record.version} --resume {record.run}")
+        resume = "" if record.lost_race else f" --resume {record.run}"
+        lines.append(f"go on with: hat run {record.harness}@{record.version}{resume}")
     else:
         how = "a model trained for it" if record.trained else "the model in production, nothing trained"
         lines.append(f"{record.verdict}: {record.harness}@{record.version} with {how}")

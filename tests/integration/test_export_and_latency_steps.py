@@ -154,7 +154,7 @@ def test_latency_is_added_to_the_evidence_and_the_gate_takes_it(
     assert policy.latency is not None
     assert evidence.latency is not None
     assert len(evidence.latency.requests) == policy.latency.requests_needed
-    codes = [reason.code for reason in latency_reasons(policy, evidence.latency)]
+    codes = [reason.code for reason in latency_reasons(policy, evidence.latency, evidence.subject)]
     assert codes == [ReasonCode.MET, ReasonCode.WARMUP_EXCLUDED]
     document = json.loads((tmp_path / "out" / "latency.json").read_text(encoding="utf-8"))
     assert document["model_digest"] == digest

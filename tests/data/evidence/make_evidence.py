@@ -17,8 +17,11 @@ Documents = dict[str, Any]
 """File name in the folder to its document."""
 
 INTENTS = ("price", "stock", "shipping", "coupon", "returns")
+SKILLS = ("item-qa", "polite-decline", "item-qa", "offers", "returns-policy")
+"""By number, so that each is asked of within every intent."""
 ITEMS = 60
 REQUESTS = 103
+BASE = "evaluation/base.json"
 CANDIDATE = "evaluation/candidate.json"
 PRODUCTION = "evaluation/production.json"
 
@@ -33,7 +36,23 @@ def item(number: int, correct: int) -> dict[str, Any]:
         "task_digest": digest(f"task {number}")[:16],
         "state": "original",
         "intent": INTENTS[number * len(INTENTS) // ITEMS],
+        "skill": SKILLS[number % len(SKILLS)],
         "language": "zh" if number % 4 == 0 else "en",
+        "answerable": number % 5 != 1,
+        "correct": correct,
+        "skill_loaded": 1,
+        "refused": int(number % 5 == 1),
+    }
+
+
+def prompt(number: int, correct: int) -> dict[str, Any]:
+    """One general instruction: no harness, so no skill and nothing to decline."""
+    return {
+        "id": f"if-{number:03d}",
+        "task_digest": digest(f"prompt {number}")[:16],
+        "state": "",
+        "intent": "instructions",
+        "language": "en",
         "correct": correct,
     }
 
@@ -49,7 +68,8 @@ def evaluation(model: str, wrong: set[int]) -> dict[str, Any]:
         "model_digest": digest(model),
         "items_digest": digest("items"),
         "suites": {
-            "live_stream_qa": {"items": [item(number, int(number not in wrong)) for number in range(ITEMS)]}
+            "live_stream_qa": {"items": [item(number, int(number not in wrong)) for number in range(ITEMS)]},
+            "ifeval": {"items": [prompt(number, int(number % 5 != 0)) for number in range(ITEMS)]},
         },
     }
     summarise(document)
@@ -89,6 +109,8 @@ def latency(stall: tuple[float, float] | None = None, count: int = REQUESTS) -> 
         "engine": "vllm",
         "hardware": "NVIDIA H20",
         "cores": 16,
+        "model_digest": digest("candidate"),
+        "harness_digest": digest("harness"),
         "concurrency": None,
         "arrival": "poisson",
         "rate": 10.0,
@@ -117,6 +139,7 @@ def sound() -> Documents:
             "schema_version": 1,
             "task_digests": sorted(digest(f"training task {number}")[:16] for number in range(8)),
         },
+        BASE: evaluation("base", set(range(0, ITEMS, 2))),
         PRODUCTION: evaluation("production", {3, 15, 16, 27, 28, 39, 40, 51}),
         CANDIDATE: evaluation("candidate", {3, 15, 27, 39, 51, 52}),
         "latency.json": latency(),
@@ -141,6 +164,7 @@ def no_production(documents: Documents) -> None:
 def screening(documents: Documents) -> None:
     """The production model itself, under a new harness."""
     documents["subject.json"]["models"]["candidate"] = documents["subject.json"]["models"]["production"]
+    documents["latency.json"]["model_digest"] = digest("production")
     documents[CANDIDATE] = documents.pop(PRODUCTION)
 
 
@@ -193,8 +217,9 @@ def stalled_server(documents: Documents) -> None:
 def worse_tail(documents: Documents) -> None:
     """Twice as fast on average, with one request in ten above the limit."""
     for number, request in enumerate(documents["latency.json"]["requests"]):
-        seconds = request["finished"] - request["scheduled"]
-        request["finished"] = round(request["scheduled"] + (0.45 if number % 10 == 5 else seconds / 4), 4)
+        seconds = 0.45 if number % 10 == 5 else (request["finished"] - request["scheduled"]) / 4
+        request["finished"] = round(request["scheduled"] + seconds, 4)
+        request["first_token"] = round(request["scheduled"] + seconds / 4, 4)
 
 
 def harness_mismatch(documents: Documents) -> None:
@@ -210,6 +235,103 @@ def leaked_items(documents: Documents) -> None:
     documents["training_items.json"]["task_digests"] = sorted(
         [*documents["training_items.json"]["task_digests"], *leaked]
     )
+
+
+def forty_items(documents: Documents) -> None:
+    """Forty items where the policy asks for sixty; all of the candidate's are right."""
+    for name in (CANDIDATE, PRODUCTION):
+        suite = documents[name]["suites"]["live_stream_qa"]
+        suite["items"] = suite["items"][::3] + suite["items"][1::3]
+    for one in documents[CANDIDATE]["suites"]["live_stream_qa"]["items"]:
+        one["correct"] = 1
+    for name in (CANDIDATE, PRODUCTION):
+        summarise(documents[name])
+
+
+def skill_collapse(documents: Documents) -> None:
+    """As good on average and in every intent; one skill loses a third."""
+    documents[PRODUCTION] = evaluation("production", {0, 12, 25, 37, 50, 3, 28})
+    documents[CANDIDATE] = evaluation("candidate", {4, 19, 34, 39, 54, 3, 28})
+
+
+def slow_first_token(documents: Documents) -> None:
+    """Replies as fast as before, but nothing is shown until shortly before their end."""
+    for request in documents["latency.json"]["requests"]:
+        request["first_token"] = round(request["finished"] - 0.005, 4)
+
+
+def refusals_lost(documents: Documents) -> None:
+    """More answers are right, and half of what must be declined is answered."""
+    for one in documents[CANDIDATE]["suites"]["live_stream_qa"]["items"]:
+        if not one["answerable"]:
+            one["refused"] = one["correct"] = int(int(one["id"][1:]) % 2 == 0)
+        else:
+            one["correct"] = 1
+    summarise(documents[CANDIDATE])
+
+
+def skills_not_loaded(documents: Documents) -> None:
+    """The replies are right, and one in four was given without loading a skill."""
+    for one in documents[CANDIDATE]["suites"]["live_stream_qa"]["items"][::4]:
+        one["skill_loaded"] = 0
+
+
+def ifeval_lost(documents: Documents) -> None:
+    """The agent is as good as before; every fourth general instruction that the base model follows is lost."""
+    for one in documents[CANDIDATE]["suites"]["ifeval"]["items"][1::4]:
+        one["correct"] = 0
+    summarise(documents[CANDIDATE])
+
+
+def other_model_timed(documents: Documents) -> None:
+    """The times are those of the base model, which answers faster."""
+    documents["latency.json"]["model_digest"] = digest("base")
+
+
+def rate_not_kept(documents: Documents) -> None:
+    """Ten requests a second are stated; they were scheduled at five."""
+    for request in documents["latency.json"]["requests"]:
+        for key in ("started", "first_token", "finished"):
+            request[key] = round(request[key] + request["scheduled"], 4)
+        request["scheduled"] = round(2 * request["scheduled"], 4)
+
+
+def regular_arrivals(documents: Documents) -> None:
+    """Requests one every 0.1 s, never two at once, stated as Poisson arrivals."""
+    for number, request in enumerate(documents["latency.json"]["requests"]):
+        shift = round(number * 0.1, 4) - request["scheduled"]
+        for key in ("scheduled", "started", "first_token", "finished"):
+            request[key] = round(request[key] + shift, 4)
+
+
+def shared_device(documents: Documents) -> None:
+    """Something else ran on the device meanwhile."""
+    documents["latency.json"]["shared_device"] = True
+
+
+def cpu_evidence(documents: Documents) -> None:
+    """Measured with transformers on a CPU, for a policy that asks for vLLM on an H20."""
+    documents["subject.json"] |= {"engine": "transformers", "hardware": "cpu"}
+    documents["latency.json"] |= {"engine": "transformers", "hardware": "cpu"}
+
+
+def one_lucky_seed(documents: Documents) -> None:
+    """The candidate is the best of three trainings; the worst is far below the bar."""
+    documents["subject.json"]["environment"] = "example-seeds"
+    documents["evaluation/seeds/1.json"] = evaluation("seed 1", set(range(0, 60, 5)))
+    documents["evaluation/seeds/2.json"] = evaluation("seed 2", set(range(0, 60, 2)))
+
+
+def harness_moved_it(documents: Documents) -> None:
+    """The candidate is better by seven points, of which the harness, not the model, brought nearly all."""
+    documents["subject.json"]["previous_harness"] = {"version": "1.0.0", "digest": digest("previous harness")}
+    worse = {3, 15, 16, 27, 28, 39, 40, 51, 52, 20, 33, 45}
+    for name, model in (
+        ("attribution/production.json", "production"),
+        ("attribution/candidate.json", "candidate"),
+    ):
+        document = evaluation(model, worse if model == "production" else worse - {52})
+        documents[name] = document | {"version": "1.0.0", "harness_digest": digest("previous harness")}
 
 
 FAULTS: dict[str, Callable[[Documents], None] | None] = {
@@ -228,6 +350,19 @@ FAULTS: dict[str, Callable[[Documents], None] | None] = {
     "worse-tail": worse_tail,
     "harness-mismatch": harness_mismatch,
     "leaked-items": leaked_items,
+    "forty-items": forty_items,
+    "skill-collapse": skill_collapse,
+    "slow-first-token": slow_first_token,
+    "refusals-lost": refusals_lost,
+    "skills-not-loaded": skills_not_loaded,
+    "ifeval-lost": ifeval_lost,
+    "other-model-timed": other_model_timed,
+    "rate-not-kept": rate_not_kept,
+    "regular-arrivals": regular_arrivals,
+    "shared-device": shared_device,
+    "cpu-evidence": cpu_evidence,
+    "one-lucky-seed": one_lucky_seed,
+    "harness-moved-it": harness_moved_it,
 }
 
 

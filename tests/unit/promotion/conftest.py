@@ -42,12 +42,21 @@ def judge(policies: GatePolicies) -> Callable[..., Verdict]:
 
     def judge(documents: dict[str, Any], **changes: Any) -> Verdict:
         subject = documents.get("subject.json")
-        roles = {Path(name).stem: document for name, document in documents.items() if "/" in name}
+
+        def of(folder: str) -> dict[str, EvaluationDocument]:
+            return {
+                Path(name).stem: EvaluationDocument.model_validate(document)
+                for name, document in documents.items()
+                if Path(name).parent == Path(folder)
+            }
+
         latency = documents.get("latency.json")
         training = documents.get("training_items.json")
         evidence = Evidence(
             subject=None if subject is None else EvidenceSubject.model_validate(subject),
-            evaluations={role: EvaluationDocument.model_validate(value) for role, value in roles.items()},
+            evaluations=of("evaluation"),
+            before=of("attribution"),
+            seeds=of("evaluation/seeds"),
             latency=None if latency is None else LatencyDocument.model_validate(latency),
             training_digests=None if training is None else frozenset(training["task_digests"]),
             problems=(),

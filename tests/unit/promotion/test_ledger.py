@@ -235,6 +235,29 @@ def test_a_damaged_ledger_is_reported_and_not_written_to(store):
         ledger.history(store, *WHERE)
 
 
+def test_an_entry_altered_in_the_store_is_found_in_the_history(store):
+    for index, name in enumerate("abc"):
+        ledger.promote(store, proposal(name), expected_head=index)
+    key = "ledger/laptop/live-shop/00000002.json"
+    entry = json.loads(store.get(key))
+    assert entry["parent_digest"] is not None
+    store.put(key, json.dumps({**entry, "who": "somebody else"}).encode())
+    with pytest.raises(EnvironmentFailure, match="entry 2 is not the one that entry 3 follows"):
+        ledger.history(store, *WHERE)
+
+
+def test_a_ledger_from_before_entries_were_chained_is_read_and_gone_on_with(store):
+    for index, name in enumerate("ab"):
+        ledger.promote(store, proposal(name), expected_head=index)
+        key = f"ledger/laptop/live-shop/{index + 1:08d}.json"
+        entry = json.loads(store.get(key))
+        del entry["parent_digest"]
+        store.put(key, json.dumps(entry).encode())
+    assert len(ledger.history(store, *WHERE)) == 2
+    assert roll_back(store).parent_digest is not None
+    assert len(ledger.history(store, *WHERE)) == 3
+
+
 @pytest.mark.parametrize("name", ["", "../h20", "a/b", ".hidden", "x" * 65])
 def test_a_name_that_could_leave_its_ledger_is_refused(store, name):
     with pytest.raises(BadInput, match="cannot name a ledger"):

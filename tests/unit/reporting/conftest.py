@@ -80,7 +80,7 @@ def evaluation(harness, domain, config, role, share, instruction_share):
     return {**document, "model_digest": MODELS[role]}
 
 
-def latency_document(seed=0):
+def latency_document(harness_digest, seed=0):
     draw = random.Random(seed)
     requests, clock = [], 0.0
     for number in range(40):
@@ -101,6 +101,8 @@ def latency_document(seed=0):
         "hardware": "cpu",
         "cpu": "2 cores of a shared machine",
         "cores": 2,
+        "model_digest": MODELS["candidate"],
+        "harness_digest": harness_digest,
         "arrival": "closed-loop",
         "concurrency": 1,
         "rate": None,
@@ -153,7 +155,7 @@ def write_sample_run(store, *, items, shares=(0.95, 0.25, 0.08), production=True
     }
     if production:
         evaluations["production"] = evaluation(harness, domain, config, "production", middle, 0.27)
-    latency = latency_document()
+    latency = latency_document(harness.digest)
     subject = {
         "schema_version": 1,
         "environment": "laptop",
@@ -171,7 +173,7 @@ def write_sample_run(store, *, items, shares=(0.95, 0.25, 0.08), production=True
         subject=EvidenceSubject.model_validate(subject),
         evaluations={role: EvaluationDocument.model_validate(value) for role, value in evaluations.items()},
         latency=LatencyDocument.model_validate(latency),
-        training_digests=frozenset(),
+        training_digests=frozenset({"trained on"}),
         problems=(),
         digest=sha256_text(canonical_json(evaluations)),
     )

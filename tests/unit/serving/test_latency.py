@@ -12,7 +12,7 @@ from hat.augment.state import HarnessState
 from hat.domains.base import get_domain
 from hat.errors import BadInput
 from hat.harness.model import Harness
-from hat.promotion.documents import LatencyDocument
+from hat.promotion.documents import EvidenceSubject, LatencyDocument, SubjectModels
 from hat.promotion.latency import latency_reasons
 from hat.promotion.policy import LatencyPolicy, PercentileLimit, Policy
 from hat.promotion.reasons import ReasonCode
@@ -20,6 +20,21 @@ from hat.serving.config import LatencyConfig
 from hat.serving.latency import measure_latency
 
 SETTINGS = LatencyConfig(max_new_tokens=6)
+
+
+def subject(harness: Harness) -> EvidenceSubject:
+    return EvidenceSubject(
+        schema_version=1,
+        environment="tiny",
+        harness=harness.name,
+        version=harness.version,
+        harness_digest=harness.digest,
+        models=SubjectModels(candidate="a" * 64),
+        ledger_head=0,
+        engine="transformers",
+        hardware="cpu",
+        training_items=None,
+    )
 
 
 def gate(latency: LatencyPolicy) -> Policy:
@@ -63,7 +78,7 @@ def test_the_gate_accepts_the_evidence_for_the_load_it_asked_for(
         progress=lambda count, total: done.append((count, total)),
     )
     json.dumps(document, allow_nan=False)
-    reasons = latency_reasons(gate(policy), LatencyDocument.model_validate(document))
+    reasons = latency_reasons(gate(policy), LatencyDocument.model_validate(document), subject(harness))
     assert [reason.code for reason in reasons] == [ReasonCode.MET, ReasonCode.WARMUP_EXCLUDED]
     assert reasons[0].numbers["n"] == 5
     assert done == [(count, 7) for count in range(1, 8)]
@@ -88,10 +103,11 @@ def test_one_at_a_time_means_that_no_two_overlap(tiny_model: Path, harness: Harn
 
 def test_a_slow_model_does_not_pass(tiny_model: Path, harness: Harness) -> None:
     policy = asked(milliseconds=0.001)
-    document = measure_latency(tiny_model, harness, get_domain("live_shop"), policy, SETTINGS)
-    codes = {
-        reason.code for reason in latency_reasons(gate(policy), LatencyDocument.model_validate(document))
-    }
+    document = measure_latency(
+        tiny_model, harness, get_domain("live_shop"), policy, SETTINGS, model_digest="a" * 64
+    )
+    reasons = latency_reasons(gate(policy), LatencyDocument.model_validate(document), subject(harness))
+    codes = {reason.code for reason in reasons}
     assert ReasonCode.LATENCY_ABOVE_LIMIT in codes
 
 

@@ -12,6 +12,10 @@ from hat.domains.base import get_domain
 from hat.evaluation.config import EvaluateConfig
 from hat.harness.registry import Registry
 from hat.models import ModelRef, ModelStore
+from hat.promotion import ledger
+from hat.promotion.archive import archive_evidence
+from hat.promotion.attribution import attribute
+from hat.promotion.comparison import Measurements
 from hat.promotion.evidence import load_evidence
 from hat.runs.config import RunConfig
 from hat.runs.harness_archive import publish_harness
@@ -147,3 +151,66 @@ def test_in_a_screen_the_production_model_is_the_candidate_and_evaluated_once(gi
     assert evidence.subject.screens_production
     # No promotion is in the ledger of this store, so what the model was trained on is unknown, and said so.
     assert evidence.training_digests is None
+
+
+def promote_as_evaluated(given, tmp_path) -> ModelRef:
+    """Put the candidate of the given run into production, with the evidence that the step wrote of it."""
+    step.run(**given, evidence_out_dir=str(tmp_path / "promoted"))
+    evidence, about = load_evidence(tmp_path / "promoted"), Subject.read(given["subject"])
+    store, model = open_run_store(), ModelRef.read(Path(given["model_in"]))
+    archive_evidence(store, tmp_path / "promoted", evidence)
+    proposal = ledger.Proposal(
+        environment=about.environment,
+        harness=about.harness,
+        version=about.version,
+        harness_digest=about.harness_digest,
+        model=model.model_dump(),
+        run="first",
+        verdict_digest="v",
+        evidence_digest=evidence.digest,
+        who="tester",
+        when="2026-01-01T00:00:00+00:00",
+    )
+    ledger.promote(store, proposal, expected_head=0)
+    return model
+
+
+def test_a_new_model_under_a_new_harness_is_also_measured_under_the_old_one(given, tmp_path, base_model):
+    production, first = promote_as_evaluated(given, tmp_path), Subject.read(given["subject"])
+    store = open_run_store()
+    harness = publish_harness(store, Registry(REGISTRY), "live-shop", "1.1.0")
+    newer = ModelStore(store).publish(tiny_model(tmp_path / "newer", base_model, 3), "tiny base")
+    newer.write(Path(given["model_in"]))
+    changes = {
+        "version": "1.1.0",
+        "harness_digest": harness.digest,
+        "production": production.model_dump(),
+        "production_version": "1.0.0",
+        "production_harness_digest": first.harness_digest,
+        "ledger_head": 1,
+    }
+    first.model_copy(update=changes).write(given["subject"])
+    step.run(**given, evidence_out_dir=str(tmp_path / "evidence"))
+    evidence = load_evidence(tmp_path / "evidence")
+    assert {role: document.model_digest for role, document in evidence.before.items()} == {
+        "production": production.digest,
+        "candidate": newer.digest,
+    }
+    assert {document.harness_digest for document in evidence.before.values()} == {first.harness_digest}
+    assert evidence.subject.previous_harness.digest == first.harness_digest
+    measurements = Measurements(evidence.subject, evidence.evaluations, frozenset(evidence.evaluations))
+    found, _ = attribute(measurements, evidence.before)
+    assert found.n == 4
+    assert len(found.cells) == 4
+
+
+def test_the_same_harness_again_is_not_measured_twice(given, tmp_path):
+    production, first = promote_as_evaluated(given, tmp_path), Subject.read(given["subject"])
+    changes = {
+        "production": production.model_dump(),
+        "production_version": first.version,
+        "production_harness_digest": first.harness_digest,
+    }
+    first.model_copy(update=changes).write(given["subject"])
+    step.run(**given, evidence_out_dir=str(tmp_path / "evidence"))
+    assert load_evidence(tmp_path / "evidence").before == {}

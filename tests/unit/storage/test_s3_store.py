@@ -1,15 +1,17 @@
 """The S3 store against moto's server: the contract of all stores, without network or credentials."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from uuid import uuid4
 
 import boto3
 import pytest
+from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ReadTimeoutError
 from moto.server import ThreadedMotoServer
 
 from hat.errors import BadInput, EnvironmentFailure
-from hat.storage import open_store
+from hat.storage import Conflict, open_store
 from hat.storage.s3 import S3Store
 from tests.support.store_contract import *  # noqa: F403
 
@@ -72,6 +74,29 @@ def test_a_write_whose_answer_is_lost_does_not_lose_to_itself(store: S3Store) ->
     store.put("key", b"1", if_absent=True)
     assert dropped
     assert store.get("key") == b"1"
+
+
+@pytest.mark.parametrize("answers", [1, 4])
+def test_a_conditional_write_beside_another_is_sent_again_and_not_taken_for_lost(
+    store: S3Store, answers: int
+) -> None:
+    """AWS answers 409 while another conditional write of the key is under way; neither has lost by that."""
+    left = [None] * answers
+
+    def disturbed(request, **_):  # type: ignore[no-untyped-def]
+        if not left:
+            return None
+        left.pop()
+        body = b"<Error><Code>ConditionalRequestConflict</Code></Error>"
+        raw = SimpleNamespace(stream=lambda *_, **__: iter([body]))
+        return AWSResponse(request.url, 409, {"content-type": "application/xml"}, raw)
+
+    store._client.meta.events.register("before-send.s3.PutObject", disturbed)
+    store.put("key", b"1", if_absent=True)
+    assert not left
+    assert store.get("key") == b"1"
+    with pytest.raises(Conflict):
+        store.put("key", b"2", if_absent=True)
 
 
 def test_a_missing_bucket_is_named(endpoint: str) -> None:

@@ -33,6 +33,15 @@ class FakeEngine:
     cancelled: int = 0
     """Requests whose client went away."""
     url: str = ""
+    runner: web.AppRunner | None = None
+
+    async def stop(self) -> None:
+        """Cut off every answer under way and listen no more, as when the process is killed."""
+        assert self.runner is not None and self.runner.server is not None
+        for connection in list(self.runner.server.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+        await self.runner.cleanup()
 
     async def list_models(self, request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": name} for name in self.models]})
@@ -81,6 +90,7 @@ async def fake_engine(*models: str, port: int = 0, **settings: Any) -> AsyncIter
     runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()
+    engine.runner = runner
     engine.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     try:
         yield engine

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -12,6 +13,7 @@ from hat.serving.service.config import ServiceConfig
 from hat.serving.service.run import Running, running
 from hat.serving.service.source import PairSource, fixed_source
 
+REGISTRY = Path(__file__).parents[2] / "harness_registry"
 DIGEST = "d" * 64
 MODEL = f"live-shop@{DIGEST[:12]}"
 SESSION = {"host": "Lily", "ends_at": "22:00", "showing": 7}

@@ -37,7 +37,8 @@ class FakeEngine:
 
     async def stop(self) -> None:
         """Cut off every answer under way and listen no more, as when the process is killed."""
-        assert self.runner is not None and self.runner.server is not None
+        assert self.runner is not None
+        assert self.runner.server is not None
         for connection in list(self.runner.server.connections):
             if connection.transport is not None:
                 connection.transport.abort()

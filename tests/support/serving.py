@@ -12,14 +12,13 @@ from hat.harness.model import Harness
 from hat.serving.service.config import ServiceConfig
 from hat.serving.service.run import Running, running
 from hat.serving.service.source import PairSource, fixed_source
+from hat.serving.service.triton import LoadTemplate
 
 REGISTRY = Path(__file__).parents[2] / "harness_registry"
 DIGEST = "d" * 64
 MODEL = f"live-shop@{DIGEST[:12]}"
 SESSION = {"host": "Lily", "ends_at": "22:00", "showing": 7}
 QUESTION = {"question": "How much is link 3?", "session": SESSION}
-
-
 
 
 class Client:
@@ -46,7 +45,11 @@ class Client:
 
 @asynccontextmanager
 async def serving(
-    source: PairSource | Harness, *engines: str, ready: bool = True, **settings: Any
+    source: PairSource | Harness,
+    *engines: str,
+    ready: bool = True,
+    load_template: LoadTemplate = lambda digest: lambda messages, tools: "",
+    **settings: Any,
 ) -> AsyncIterator[Client]:
     """A service with a client; a harness alone is served as a fixed pair."""
     if isinstance(source, Harness):
@@ -55,7 +58,7 @@ async def serving(
     config = ServiceConfig(engines=engines, **values)
     connector = aiohttp.TCPConnector(limit=0)
     async with (
-        running(config, source, lambda digest: lambda messages, tools: "") as service,
+        running(config, source, load_template) as service,
         aiohttp.ClientSession(connector=connector) as session,
     ):
         client = Client(session, service)

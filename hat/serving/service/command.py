@@ -64,17 +64,22 @@ def _whole_digest(store: Store, beginning: str) -> str:
 
 def _template(store: Store, digest: str) -> Render:
     """The model's chat template, from the store; its weights stay there."""
-    from hat.models.tokens import ChatTokens
-
     prefix = ModelRef(digest=digest, base="").prefix
     with tempfile.TemporaryDirectory(prefix="hat-template-") as folder:
         for key in store.list(prefix):
             name = key.removeprefix(f"{prefix}/")
             if "/" not in name and not name.endswith((".safetensors", ".safetensors.index.json")):
                 store.get_file(key, Path(folder) / name)
-        from transformers import AutoTokenizer
+        return template_in(Path(folder))
 
-        tokens = ChatTokens(AutoTokenizer.from_pretrained(folder, local_files_only=True))
+
+def template_in(folder: Path) -> Render:
+    """The renderer of a model folder, of which tokenizer, template and configuration are enough."""
+    from transformers import AutoTokenizer
+
+    from hat.models.tokens import ChatTokens
+
+    tokens = ChatTokens(AutoTokenizer.from_pretrained(folder, local_files_only=True))
 
     def render(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> str:
         return tokens.text(messages, tools, generation=True)

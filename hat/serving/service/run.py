@@ -69,9 +69,7 @@ async def running(
     metrics = ServiceMetrics()
     async with open_session(config.concurrency) as session:
         engines: list[Engine] = [
-            VllmEngine(session, url)
-            if config.engine == "vllm"
-            else TritonEngine(session, url, load_template)
+            VllmEngine(session, url) if config.engine == "vllm" else TritonEngine(session, url, load_template)
             for url in config.engines
         ]
         follower = PairFollower(source, engines, metrics)

@@ -1,7 +1,6 @@
 """The service follows a real ledger in a real (local) store."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,8 @@ OLD_MODEL, NEW_MODEL = model_name("live-shop", OLD), model_name("live-shop", NEW
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    yield open_store(str(tmp_path / "store"))
+def store(tmp_path: Path) -> Store:
+    return open_store(str(tmp_path / "store"))
 
 
 def put_into_production(store: Store, version: str, model: str, head: int) -> LedgerEntry:
@@ -157,16 +156,18 @@ def test_a_ledger_that_is_down_changes_nothing_that_is_served(store: Store) -> N
                 raise EnvironmentFailure("cannot be reached", where="s3://bucket")
             return real.wanted()
 
-        async with fake_engine(OLD_MODEL) as engine:
-            async with serving(PairSource(wanted, real.load), engine.url) as client:
-                down = True
-                put_into_production(store, "1.1.0", OLD, 1)
-                for _ in range(10):
-                    assert (await client.ask())[0] == 200
-                    await asyncio.sleep(0.05)
-                assert (await client.get("/readyz"))[0] == 200
-                assert "hat_ledger_failures_total 0.0" not in (await client.get("/metrics"))[1]
-                down = False
-                await until_served(client, 2)
+        async with (
+            fake_engine(OLD_MODEL) as engine,
+            serving(PairSource(wanted, real.load), engine.url) as client,
+        ):
+            down = True
+            put_into_production(store, "1.1.0", OLD, 1)
+            for _ in range(10):
+                assert (await client.ask())[0] == 200
+                await asyncio.sleep(0.05)
+            assert (await client.get("/readyz"))[0] == 200
+            assert "hat_ledger_failures_total 0.0" not in (await client.get("/metrics"))[1]
+            down = False
+            await until_served(client, 2)
 
     run(scenario())

@@ -44,9 +44,8 @@ def build_app(
         pair = follower.pair
         if pair is None:
             return _error(AnswerError(503, "not_ready", follower.not_ready, retry_after=5))
-        return _json(
-            {"schema_version": 1, **pair.document(), "engine": config.engine, "hardware": config.hardware}
-        )
+        about = {"engine": config.engine, "hardware": config.hardware, "concurrency": config.concurrency}
+        return _json({"schema_version": 1, **pair.document(), **about})
 
     async def health(request: web.Request) -> web.Response:
         return _json({"status": "ok"})

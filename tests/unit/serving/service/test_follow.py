@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from hat.errors import EnvironmentFailure
-from hat.harness.registry import Registry
-from hat.promotion.ledger import LedgerEntry, Proposal, promote, rollback
-from hat.runs.harness_archive import publish_harness
+from hat.promotion.ledger import rollback
 from hat.serving.engines import model_name
 from hat.serving.service.source import PairSource, WantedPair, ledger_source
 from hat.storage import Store, open_store
 from tests.support.fake_engine import fake_engine
-from tests.support.serving import REGISTRY, Client, serving
+from tests.support.promotions import put_into_production
+from tests.support.serving import Client, serving
 
 OLD, NEW = "a" * 64, "b" * 64
 OLD_MODEL, NEW_MODEL = model_name("live-shop", OLD), model_name("live-shop", NEW)
@@ -23,23 +22,6 @@ OLD_MODEL, NEW_MODEL = model_name("live-shop", OLD), model_name("live-shop", NEW
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return open_store(str(tmp_path / "store"))
-
-
-def put_into_production(store: Store, version: str, model: str, head: int) -> LedgerEntry:
-    harness = publish_harness(store, Registry(REGISTRY), "live-shop", version)
-    proposal = Proposal(
-        environment="laptop",
-        harness="live-shop",
-        version=version,
-        harness_digest=harness.digest,
-        model={"digest": model},
-        run=f"run-{head}",
-        verdict_digest="v",
-        evidence_digest="e",
-        who="test",
-        when="2026-01-01T00:00:00Z",
-    )
-    return promote(store, proposal, expected_head=head)
 
 
 def run(scenario: Any) -> None:

@@ -91,9 +91,7 @@ def triton_server(folder: Path, backends: Path, log: Path) -> Iterator[Server]:
         f"--metrics-port={metrics}",
         "--exit-timeout-secs=5",
     ]
-    libraries = {
-        "LD_LIBRARY_PATH": f"{bundled / 'external_libs'}{os.pathsep}{os.environ.get('LD_LIBRARY_PATH', '')}"
-    }
+    libraries = {"LD_LIBRARY_PATH": str(site / "nvidia_pytriton.libs")}
     with _running(command, folder, {**engine_variables(), **libraries}, log) as process:
         server = Server(f"http://127.0.0.1:{http}", process, log, grpc=f"127.0.0.1:{grpc}")
         _wait(server, "/v2/health/ready")

@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+SERVE_VENV ?= .venv-serve
 
 # Idle OpenMP threads that spin make a busy machine several times slower.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: env run test lint clean
+.PHONY: env run test lint serve-env test-engines bench-serving soak clean
 
 env: $(VENV)/installed
 
@@ -23,9 +24,29 @@ $(VENV)/installed: pyproject.toml constraints.txt
 run: env
 	$(BIN)/hat run live-shop@1.0.0 --profile laptop
 
-# Tests marked `engines` or `docker` need an environment of their own.
+# Tests marked `engines` or `docker` need an environment of their own; `soak` takes its time.
 test: env
-	$(BIN)/python -m pytest -m 'not engines and not docker'
+	$(BIN)/python -m pytest -m 'not engines and not docker and not soak'
+
+# vLLM for CPUs and Triton, apart from everything else: they pin what training pins otherwise.
+serve-env: $(SERVE_VENV)/installed
+
+$(SERVE_VENV)/installed: serve-env/requirements.txt serve-env/vllm/pyproject.toml
+	test -x $(SERVE_VENV)/bin/python || $(PYTHON) -m venv $(SERVE_VENV)
+	$(SERVE_VENV)/bin/pip install --quiet --no-deps -r serve-env/requirements.txt
+	$(SERVE_VENV)/bin/pip install --quiet --no-deps ./serve-env/vllm
+	touch $@
+
+test-engines: env serve-env
+	$(BIN)/python -m pytest -m engines
+
+# Overhead of the agent service, throughput and prefix cache, all on vLLM.
+bench-serving: env serve-env
+	$(BIN)/python -m benchmarks.serving
+
+# Ten minutes of load without growth of memory: for a nightly run.
+soak: env
+	$(BIN)/python -m pytest -m soak
 
 lint: env
 	$(BIN)/ruff check .

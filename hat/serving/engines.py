@@ -14,11 +14,23 @@ TRITON_WEIGHTS = "model"
 """Folder with the weights, beside the repository: Triton takes every folder inside it for a model."""
 
 
-def vllm_arguments(name: str, config: ExportConfig) -> dict[str, Any]:
+TRITON_SOURCE_MODEL = "source_model"
+"""Parameter of a Triton model's configuration: the digest of the model that the export was made from."""
+
+
+def model_name(name: str, source_digest: str) -> str:
+    """Under which name, beside its plain one, an engine serves the export of that very model.
+
+    The plain name stays when the model changes; whoever must not mistake one model for another asks for this.
+    """
+    return f"{name}@{source_digest[:12]}"
+
+
+def vllm_arguments(name: str, source_digest: str, config: ExportConfig) -> dict[str, Any]:
     """The arguments of ``vllm serve`` (docs.vllm.ai: Server Arguments), long names without dashes in front."""
     return {
         "model": ".",
-        "served-model-name": name,
+        "served-model-name": [name, model_name(name, source_digest)],
         "dtype": "bfloat16",
         "max-model-len": config.max_model_len,
         "enforce-eager": config.enforce_eager,
@@ -52,7 +64,7 @@ def triton_engine_arguments(config: ExportConfig) -> dict[str, Any]:
     }
 
 
-def triton_model_config(name: str) -> str:
+def triton_model_config(name: str, source_digest: str) -> str:
     """`config.pbtxt` of a model that vLLM runs.
 
     The backend adds the inputs and outputs itself. vLLM batches, so Triton must not; answers stream, so the
@@ -63,6 +75,7 @@ def triton_model_config(name: str) -> str:
         'backend: "vllm"\n'
         "max_batch_size: 0\n"
         "model_transaction_policy { decoupled: true }\n"
+        f'parameters {{ key: "{TRITON_SOURCE_MODEL}" value {{ string_value: "{source_digest}" }} }}\n'
         "instance_group [\n"
         "  {\n"
         "    count: 1\n"

@@ -107,10 +107,11 @@ def engine_files(target: Target, facts: CardFacts, config: ExportConfig) -> Mapp
     """Relative path -> text of what an engine's folder holds beside the model."""
     files = {"README.md": model_card(facts)}
     if target == "vllm":
-        files[VLLM_SETTINGS] = yaml.safe_dump(vllm_arguments(facts.name, config), sort_keys=False)
+        settings = vllm_arguments(facts.name, facts.source.digest, config)
+        files[VLLM_SETTINGS] = yaml.safe_dump(settings, sort_keys=False)
     else:
         place = f"{TRITON_REPOSITORY}/{facts.name}"
-        files[f"{place}/config.pbtxt"] = triton_model_config(facts.name)
+        files[f"{place}/config.pbtxt"] = triton_model_config(facts.name, facts.source.digest)
         files[f"{place}/1/model.json"] = json.dumps(triton_engine_arguments(config), indent=2) + "\n"
     return files
 

@@ -48,13 +48,7 @@ def measure_latency(
         BadInput: fewer questions than warm-up, or more than the domain can ask in one room.
     """
     load = policy or LOAD_WITHOUT_POLICY
-    count = config.requests or load.requests_needed
-    if count <= load.warmup_requests:
-        raise BadInput(
-            f"{count} requests are no more than the {load.warmup_requests} of the warm-up",
-            where="latency.requests",
-            mend=f"Ask at least {load.requests_needed}, or leave it out.",
-        )
+    count = requests_to_send(load, config)
     session = domain.sample_session(config.seed, config.split)
     # One room, as a server of a live room has: its system prompt is the same for all viewers.
     tasks = domain.sample_tasks(config.split, count, config.seed, session=session)
@@ -95,6 +89,22 @@ def measure_latency(
     }
 
 
+def requests_to_send(load: LatencyPolicy, config: LatencyConfig) -> int:
+    """How many questions to ask, warm-up included: as set, else the fewest that prove the policy's limits.
+
+    Raises:
+        BadInput: fewer questions than warm-up.
+    """
+    count = config.requests or load.requests_needed
+    if count <= load.warmup_requests:
+        raise BadInput(
+            f"{count} requests are no more than the {load.warmup_requests} of the warm-up",
+            where="latency.requests",
+            mend=f"Ask at least {load.requests_needed}, or leave it out.",
+        )
+    return count
+
+
 def run_load(
     answer: Answer,
     count: int,
@@ -103,18 +113,27 @@ def run_load(
     on_done: Callable[[int], None] = lambda done: None,
 ) -> list[Request]:
     """Put ``count`` questions to an engine under the policy's load."""
+    return asyncio.run(drive(answer, count, load, config, on_done))
+
+
+async def drive(
+    answer: Answer,
+    count: int,
+    load: LatencyPolicy,
+    config: LatencyConfig,
+    on_done: Callable[[int], None] = lambda done: None,
+) -> list[Request]:
+    """`run_load` in a running event loop."""
     if load.arrival == "closed-loop":
-        asked = closed_loop(
+        return await closed_loop(
             answer,
             count,
             concurrency=load.concurrency or 1,
             timeout=config.timeout_seconds,
             on_done=on_done,
         )
-    else:
-        offsets = poisson_offsets(count, load.rate or 1.0, config.seed)
-        asked = open_loop(answer, offsets, timeout=config.timeout_seconds, on_done=on_done)
-    return asyncio.run(asked)
+    offsets = poisson_offsets(count, load.rate or 1.0, config.seed)
+    return await open_loop(answer, offsets, timeout=config.timeout_seconds, on_done=on_done)
 
 
 def request_documents(requests: Sequence[Request], tasks: Sequence[Task]) -> list[dict[str, Any]]:

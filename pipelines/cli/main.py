@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import typer
 
 from hat.errors import HatError
-from pipelines.cli import augment, compiling, evaluate, export, gate, harness, production, reword, run, runs
+from pipelines.cli import augment, compiling, evaluate, export, gate, harness, production, reword, run, runs, serve
 
 INTERRUPTED = 130
 
@@ -18,7 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for module in (run, augment, reword, compiling, runs, evaluate, gate, production, export):
+for module in (run, augment, reword, compiling, runs, evaluate, gate, production, export, serve):
     module.register(app)
 app.add_typer(harness.app)
 

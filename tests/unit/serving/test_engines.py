@@ -19,7 +19,7 @@ def test_vllm_settings_render_tools_parse_calls_and_decode_greedily() -> None:
     assert set(files) == {"README.md", "vllm.yaml"}
     settings = yaml.safe_load(files["vllm.yaml"])
     assert settings["model"] == "."
-    assert settings["served-model-name"] == "live-shop"
+    assert settings["served-model-name"] == ["live-shop", "live-shop@aaaaaaaaaaaa"]
     assert settings["dtype"] == "bfloat16"
     assert settings["max-model-len"] == 1024
     assert settings["chat-template"] == "chat_template.jinja"
@@ -49,9 +49,10 @@ def test_the_triton_repository_has_one_vllm_model_that_finds_its_weights_beside_
 def test_tritons_own_schema_reads_the_model_configuration() -> None:
     config = pytest.importorskip("tritonclient.grpc.model_config_pb2").ModelConfig()
     text_format = pytest.importorskip("google.protobuf.text_format")
-    text_format.Parse(triton_model_config("live-shop"), config)
+    text_format.Parse(triton_model_config("live-shop", "a" * 64), config)
     assert (config.name, config.backend, config.max_batch_size) == ("live-shop", "vllm", 0)
     assert config.model_transaction_policy.decoupled
+    assert config.parameters["source_model"].string_value == "a" * 64
     assert config.instance_group[0].Kind.Name(config.instance_group[0].kind) == "KIND_MODEL"
 
 

@@ -1,0 +1,1 @@
+"""The agent service: answers viewers' questions over HTTP with the pair in production."""

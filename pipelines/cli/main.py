@@ -7,7 +7,18 @@ from datetime import UTC, datetime
 import typer
 
 from hat.errors import HatError
-from pipelines.cli import augment, compiling, evaluate, export, gate, harness, production, run, runs
+from pipelines.cli import (
+    augment,
+    compiling,
+    evaluate,
+    export,
+    export_channel,
+    gate,
+    harness,
+    production,
+    run,
+    runs,
+)
 
 INTERRUPTED = 130
 
@@ -18,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for module in (run, augment, compiling, runs, evaluate, gate, production, export):
+for module in (run, augment, compiling, runs, evaluate, gate, production, export, export_channel):
     module.register(app)
 app.add_typer(harness.app)
 

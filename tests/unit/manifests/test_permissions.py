@@ -14,9 +14,7 @@ MAY = {
         ("", "configmaps", "kfp-launcher"): {"get"},
         ("", "secrets", "mlpipeline-minio-artifact"): {"get"},
         ("argoproj.io", "workflowtaskresults", "*"): {"create", "patch"},
-        ("trainer.kubeflow.org", "trainjobs", "*"): {"create", "get", "list", "watch", "delete"},
-        ("", "pods", "*"): {"get", "list", "watch"},
-        ("", "pods/log", "*"): {"get"},
+        ("trainer.kubeflow.org", "trainjobs", "*"): {"create", "get", "list", "delete"},
     },
     "hat-watch": {
         ("pipelines.kubeflow.org", "pipelines", "*"): {"create", "get", "list"},

@@ -106,18 +106,26 @@ class Product:
         }
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        other: dict[str, Any] = {}
+        command = [sys.executable, "-m", "pipelines.cli", "run", *arguments, "--runner", "docker", "--json"]
         if os.geteuid() == 0:  # steps run as the user who runs `hat`: root would prove little
             address = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
-            other = {"user": USER, "group": USER, "extra_groups": [Path(address).stat().st_gid]}
+            # The capability lets that user read an interpreter in root's home, and nothing more.
+            command = [
+                "setpriv",
+                f"--reuid={USER}",
+                f"--regid={USER}",
+                f"--groups={Path(address).stat().st_gid}",
+                "--inh-caps=+dac_read_search",
+                "--ambient-caps=+dac_read_search",
+                *command,
+            ]
         return subprocess.Popen(
-            [sys.executable, "-m", "pipelines.cli", "run", *arguments, "--runner", "docker", "--json"],
+            command,
             cwd=REPOSITORY,
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            **other,
         )
 
     def run(self, *arguments: str, expect: int = 0) -> dict[str, Any]:

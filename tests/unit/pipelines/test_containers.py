@@ -72,7 +72,7 @@ def test_a_failed_container_is_a_failure_and_its_output_stays_whole(
     container = Output()
 
     class Client:
-        class containers:  # noqa: N801  the Docker SDK's name
+        class containers:
             @staticmethod
             def run(*_: object, **arguments: object) -> Output:
                 assert "auto_remove" not in arguments

@@ -91,7 +91,7 @@ def container_arguments(environment: Mapping[str, str], user: int, group: int) -
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"],
         "read_only": True,
-        "tmpfs": {"/tmp": ""},
+        "tmpfs": {"/tmp": "exec"},  # DeepSpeed builds its kernels there, and loads them
         "labels": {RUN_LABEL: environment["HAT_RUN_ID"]},
     }
 

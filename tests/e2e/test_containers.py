@@ -45,7 +45,7 @@ def shell(client: Any, family: str, script: str) -> str:
         remove=True,
         network_mode="none",
         read_only=True,
-        tmpfs={"/tmp": ""},
+        tmpfs={"/tmp": "exec"},
         cap_drop=["ALL"],
         security_opt=["no-new-privileges"],
     )
@@ -91,6 +91,11 @@ def test_an_image_has_the_versions_of_the_constraints(client: Any, family: str) 
 def test_the_command_line_works_in_the_cpu_image(client: Any) -> None:
     assert "Usage: hat" in shell(client, "cpu", "hat --help")
     assert shell(client, "cpu", "git --version").startswith("git version")
+
+
+def test_deepspeed_builds_its_kernels_in_the_train_image(client: Any) -> None:
+    script = "from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder as B; B().load(); print('built')"
+    assert shell(client, "train", f'python -c "{script}"').strip().endswith("built")
 
 
 class Product:

@@ -31,7 +31,8 @@ def test_a_linter_finds_nothing(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_base_is_an_argument_pinned_by_digest(family: str) -> None:
     defaults = dict(re.findall(r"^ARG (\w+)=(\S+)$", text(family), re.M))
-    for base in re.findall(r"^FROM (\S+)", text(family), re.M):
+    stages = re.findall(r" AS (\w+)$", text(family), re.M)
+    for base in set(re.findall(r"^FROM (\S+)", text(family), re.M)) - set(stages):
         name = re.fullmatch(r"\$\{(\w+)\}", base)
         assert name, base
         assert re.fullmatch(r"[\w./:-]+@sha256:[0-9a-f]{64}", defaults[name[1]])

@@ -46,8 +46,11 @@ def _docker_runner(folder: Path) -> Any:
 
     from pipelines.containers import container_arguments, remove_containers, run_container
 
+    run = os.environ["HAT_RUN_ID"]
+    remove_containers(run)  # of an attempt that was cut off
+
     def end(*_: object) -> None:
-        remove_containers(os.environ["HAT_RUN_ID"])
+        remove_containers(run)
         os._exit(128 + signal.SIGTERM)
 
     signal.signal(signal.SIGTERM, end)

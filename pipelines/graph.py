@@ -26,6 +26,7 @@ from components.sft.component import sft
 from components.validate.component import validate
 from hat.steps.contract import contract
 from pipelines.platform import on_cluster
+from pipelines.pod import set_up_pod
 from pipelines.profile import Profile
 
 Step = Callable[..., dsl.PipelineTask]
@@ -68,6 +69,7 @@ def build_pipeline(profile: Profile, images: Mapping[str, str], sources: str) ->
 
         def step(component: Any, **inputs: Any) -> dsl.PipelineTask:
             task: dsl.PipelineTask = component(**inputs)
+            set_up_pod(task, profile.pod)
             family = component.component_spec.implementation.container.image
             task.set_container_image(image_cpu if family == CPU else image_train)
             task.set_caching_options(contract(component.name).reusable)

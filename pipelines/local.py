@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 import hat
 from hat.errors import EnvironmentFailure
@@ -22,6 +22,9 @@ from hat.steps.journal import ERROR_MARK
 LOG = "log.txt"
 _GRACE_SECONDS = 5.0
 _POLL_SECONDS = 0.2
+
+Runner = Literal["subprocess", "docker"]
+"""How a local run starts its steps."""
 
 
 @dataclass
@@ -71,8 +74,11 @@ class LocalRun:
             self.process.wait()
 
 
-def start(package: Path, arguments: Mapping[str, Any], run: str) -> LocalRun:
+def start(package: Path, arguments: Mapping[str, Any], run: str, runner: Runner = "subprocess") -> LocalRun:
     """Start a compiled pipeline as ``run``; its output goes to ``log.txt`` in the run's folder.
+
+    Args:
+        runner: ``subprocess``, or ``docker`` for a container a step, in the images that ``arguments`` name.
 
     Raises:
         EnvironmentFailure: the folder of state cannot serve kfp's runner.
@@ -101,7 +107,7 @@ def start(package: Path, arguments: Mapping[str, Any], run: str) -> LocalRun:
     }
     command = [sys.executable, "-m", "pipelines.local_child", str(package), str(folder / "arguments.json")]
     process = subprocess.Popen(
-        [*command, str(folder)],
+        [*command, str(folder), runner],
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -5,14 +5,17 @@ because a whole process group is what can be ended for certain.
 """
 
 import json
+import os
+import signal
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 from hat.runs.watch import die_with_runner
 
 
-def main(package: Path, arguments_file: Path, folder: Path) -> int:
+def main(package: Path, arguments_file: Path, folder: Path, runner: str) -> int:
     """Run ``package`` with the arguments of a JSON file; task outputs go below ``folder``."""
     die_with_runner()
     from kfp import components, local
@@ -20,7 +23,7 @@ def main(package: Path, arguments_file: Path, folder: Path) -> int:
     # Resources and the like have no effect here: kfp says so for every task.
     warnings.filterwarnings("ignore", message=".*have no effect in the current local runner.*")
     local.init(
-        runner=local.SubprocessRunner(use_venv=False),
+        runner=_docker_runner(folder) if runner == "docker" else local.SubprocessRunner(use_venv=False),
         pipeline_root=str(folder / "kfp"),
         workspace_root=str(folder / "workspace"),
         raise_on_error=True,
@@ -36,5 +39,27 @@ def main(package: Path, arguments_file: Path, folder: Path) -> int:
     return 0
 
 
+def _docker_runner(folder: Path) -> Any:
+    """kfp's runner that starts a container for each step, and ends them when this process is told to end."""
+    from kfp import local
+    from kfp.local import docker_task_handler
+
+    from pipelines.containers import container_arguments, remove_containers, run_container
+
+    run = os.environ["HAT_RUN_ID"]
+    remove_containers(run)  # of an attempt that was cut off
+
+    def end(*_: object) -> None:
+        remove_containers(run)
+        os._exit(128 + signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, end)
+    for name in ("kfp", "workspace"):
+        (folder / name).mkdir(exist_ok=True)  # or Docker would make it, as root
+    docker_task_handler.run_docker_container = run_container
+    return local.DockerRunner(**container_arguments(os.environ, os.getuid(), os.getgid()))
+
+
 if __name__ == "__main__":
-    sys.exit(main(*(Path(argument) for argument in sys.argv[1:])))
+    package, arguments, folder, runner = sys.argv[1:]
+    sys.exit(main(Path(package), Path(arguments), Path(folder), runner))

@@ -10,6 +10,7 @@ from hat.errors import BadInput
 from hat.runs.config import RunConfig, parse_config
 from hat.steps.contract import STEPS
 from pipelines.platform import Resources
+from pipelines.pod import PodSettings
 
 FOLDER = Path(__file__).parent / "profiles"
 DEFAULT = "laptop"
@@ -24,6 +25,8 @@ class Profile(BaseModel):
     """The profile's name; equal to the file's."""
     description: str
     """One sentence on what it is for."""
+    pod: PodSettings = PodSettings()
+    """What all pods have in common on a cluster."""
     stages: dict[str, object] = {}
     """Settings of the stages that differ from their defaults; checked against `RunConfig`."""
     expected_seconds: dict[str, float] = {}

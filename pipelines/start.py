@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,7 +25,8 @@ from hat.steps.resolve import read_settings
 from hat.storage import Store
 from pipelines import local
 from pipelines.board import Board
-from pipelines.compile import compile_profile
+from pipelines.compile import IMAGE_FAMILIES, compile_profile
+from pipelines.containers import check_built, local_images
 from pipelines.live import make_view
 from pipelines.profile import load_profile, profile_path
 from pipelines.version import code_version
@@ -45,14 +46,18 @@ class RunRequest:
     overrides: dict[str, Any]
 
 
-def start_run(request: RunRequest, registry: Registry, console: Console) -> RunRecord:
+def start_run(
+    request: RunRequest, registry: Registry, console: Console, runner: local.Runner = "subprocess"
+) -> RunRecord:
     """Run a harness version through the pipeline and return the run's record.
 
     Raises:
         BadInput: anything that can be known to be wrong before the first step.
+        EnvironmentFailure: the container runtime or an image is missing.
     """
     profile = load_profile(request.profile)
     read_settings(profile.settings_json(), json.dumps(request.overrides), code_version())
+    images = _images(runner)
     store = open_run_store()
     harness = publish_harness(store, registry, request.harness, request.version)
     record = RunRecord(
@@ -69,10 +74,10 @@ def start_run(request: RunRequest, registry: Registry, console: Console) -> RunR
     )
     # A resumed run keeps its settings, whatever becomes of the file.
     write_bytes_atomic(_profile_copy(record), profile_path(request.profile).read_bytes())
-    return _drive(store, record, console)
+    return _drive(store, record, console, runner, images)
 
 
-def resume_run(run: str, reference: str, console: Console) -> RunRecord:
+def resume_run(run: str, reference: str, console: Console, runner: local.Runner = "subprocess") -> RunRecord:
     """Go on with a run that failed or was cut off; its finished steps are not run again.
 
     Raises:
@@ -96,6 +101,7 @@ def resume_run(run: str, reference: str, console: Console) -> RunRecord:
         )
     if record.code_version != code_version():
         console.print("The code changed since this run began: steps it affects run again.", highlight=False)
+    images = _images(runner)
     again = {
         "status": "running",
         "error": None,
@@ -104,10 +110,19 @@ def resume_run(run: str, reference: str, console: Console) -> RunRecord:
         "runner_pid": os.getpid(),
         "code_version": code_version(),
     }
-    return _drive(store, record.model_copy(update=again), console)
+    return _drive(store, record.model_copy(update=again), console, runner, images)
 
 
-def _drive(store: Store, record: RunRecord, console: Console) -> RunRecord:
+def _drive(
+    store: Store, record: RunRecord, console: Console, runner: local.Runner, images: Mapping[str, str]
+) -> RunRecord:
+    images = (
+        local_images(record.code_version)
+        if runner == "docker"
+        else dict.fromkeys(IMAGE_FAMILIES, LOCAL_IMAGE)
+    )
+    if runner == "docker":
+        check_built(images)
     folder = run_folder(record.run)
     with _only_runner(folder, record.run):
         for step in STEPS:  # of an earlier attempt; the results themselves stay
@@ -121,7 +136,7 @@ def _drive(store: Store, record: RunRecord, console: Console) -> RunRecord:
         events.skip_to_end()
         board = Board.of(load_profile(profile).expected_seconds)
         try:
-            running = local.start(package, _arguments(record), record.run)
+            running = local.start(package, _arguments(record, images), record.run, runner)
             with make_view(console) as view:
                 error = running.wait(lambda: view.show(board, events.events()))
         except KeyboardInterrupt:
@@ -149,7 +164,16 @@ def _profile_copy(record: RunRecord) -> Path:
     return run_folder(record.run) / f"{record.profile}.yaml"
 
 
-def _arguments(record: RunRecord) -> dict[str, Any]:
+def _images(runner: local.Runner) -> dict[str, str]:
+    """Family -> image for the runner. Raises `EnvironmentFailure` when a container could not start."""
+    if runner == "subprocess":
+        return dict.fromkeys(IMAGE_FAMILIES, LOCAL_IMAGE)
+    images = local_images(code_version())
+    check_built(images)
+    return images
+
+
+def _arguments(record: RunRecord, images: Mapping[str, str]) -> dict[str, Any]:
     return {
         "harness": record.harness,
         "version": record.version,
@@ -157,8 +181,7 @@ def _arguments(record: RunRecord) -> dict[str, Any]:
         "mode": record.mode,
         "overrides": json.dumps(record.overrides, ensure_ascii=False, sort_keys=True),
         "code_version": record.code_version,
-        "image_cpu": LOCAL_IMAGE,
-        "image_train": LOCAL_IMAGE,
+        **{f"image_{family}": image for family, image in images.items()},
     }
 
 

@@ -7,7 +7,20 @@ from datetime import UTC, datetime
 import typer
 
 from hat.errors import HatError
-from pipelines.cli import augment, compiling, evaluate, export, gate, harness, production, reword, run, runs, serve
+from pipelines.cli import (
+    augment,
+    compiling,
+    evaluate,
+    export,
+    export_channel,
+    gate,
+    harness,
+    production,
+    reword,
+    run,
+    runs,
+    serve,
+)
 
 INTERRUPTED = 130
 
@@ -18,7 +31,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for module in (run, augment, reword, compiling, runs, evaluate, gate, production, export, serve):
+for module in (
+    run, augment, reword, compiling, runs, evaluate, gate, production, export, export_channel, serve
+):
     module.register(app)
 app.add_typer(harness.app)
 

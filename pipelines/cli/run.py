@@ -28,6 +28,12 @@ def run(
         typer.Option("--set", metavar="KEY=VALUE", help="Replace a setting, e.g. sft.control=fixed."),
     ] = None,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with this run.")] = None,
+    runner: Annotated[
+        Literal["subprocess", "docker"],
+        typer.Option(
+            help="docker runs each step in its image, as a cluster does; `make images` builds them."
+        ),
+    ] = "subprocess",
     registry: RegistryOption = None,
     json_output: JsonFlag = False,
 ) -> None:
@@ -44,10 +50,12 @@ def run(
     if resume is not None:
         if settings:
             raise BadInput("a resumed run keeps its settings", where="--set", mend="Start a new run.")
-        record = resume_run(resume, harness, err())
+        record = resume_run(resume, harness, err(), runner)
     else:
         request = RunRequest(name, version, profile, mode, parse_overrides(settings or []))
-        record = until_decided(lambda: start_run(request, Registry(registry_folder(registry)), err()), err())
+        record = until_decided(
+            lambda: start_run(request, Registry(registry_folder(registry)), err(), runner), err()
+        )
     print_record(record, err() if json_output else out())
     if json_output:
         print_json(record.model_dump(mode="json"))

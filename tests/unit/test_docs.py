@@ -18,7 +18,18 @@ PAGES = sorted(
         *(page for folder in ("docs", "components", "tests") for page in (REPOSITORY / folder).rglob("*.md")),
     ]
 )
-FOLDERS = ("benchmarks", "components", "docs", "harness_registry", "hat", "pipelines", "tests", ".ci")
+FOLDERS = (
+    "benchmarks",
+    "components",
+    "docs",
+    "harness_registry",
+    "hat",
+    "images",
+    "manifests",
+    "pipelines",
+    "tests",
+    ".ci",
+)
 
 _FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<body>.*?)^```$", re.M | re.S)
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)

@@ -1,11 +1,17 @@
 """What a step asks of a Kubernetes cluster. The local runner ignores all of it."""
 
+from dataclasses import dataclass
+from typing import Any
+
 from kfp import dsl, kubernetes
 from pydantic import BaseModel, ConfigDict, Field
 
 RUN_LABEL = "metadata.labels['pipeline/runid']"
 SETTINGS_MAP = "hat-settings"
 """ConfigMap whose key HAT_STORE is the store's address."""
+
+MODEL_STEPS = frozenset({"screen", "sft", "opd", "rl", "evaluate", "latency"})
+"""Steps that run a model: the ones that accelerators and their nodes are for."""
 
 
 class Resources(BaseModel):
@@ -17,25 +23,30 @@ class Resources(BaseModel):
     """CPU limit, in Kubernetes notation."""
     memory: str = "2Gi"
     """Memory limit, in Kubernetes notation."""
-    accelerators: int = Field(default=0, ge=0)
-    """Accelerators per pod."""
-    accelerator_type: str = "nvidia.com/gpu"
-    """Resource name of the accelerator."""
-    node_label: tuple[str, str] | None = None
-    """Label (key, value) of the nodes that may run the step."""
     shared_memory: str | None = None
     """Size of /dev/shm; collectives between accelerators need more than the default 64 MB."""
     timeout_seconds: int = Field(default=3600, ge=1)
     """The step is killed after this."""
 
 
-def on_cluster(task: dsl.PipelineTask, resources: Resources) -> None:
-    """Set the step's resources, its time limit and where it learns the run's name and the store's address."""
+@dataclass(frozen=True)
+class Placement:
+    """Where model steps run and on what: parameters of the pipeline, so that whoever starts a run may change them."""
+
+    accelerator_type: Any
+    accelerator_count: Any
+    node_selector: Any
+    tolerations: Any
+
+
+def on_cluster(task: dsl.PipelineTask, step: str, resources: Resources, placement: Placement) -> None:
+    """Set a step's resources and time limit, where it runs, and where it learns the run's name and the store."""
     task.set_cpu_limit(resources.cpu).set_memory_limit(resources.memory)
-    if resources.accelerators:
-        task.set_accelerator_type(resources.accelerator_type).set_accelerator_limit(resources.accelerators)
-    if resources.node_label:
-        kubernetes.add_node_selector(task, *resources.node_label)
+    if step in MODEL_STEPS:
+        task.set_accelerator_type(placement.accelerator_type)
+        task.set_accelerator_limit(placement.accelerator_count)
+        kubernetes.add_node_selector_json(task, placement.node_selector)
+        kubernetes.add_toleration_json(task, placement.tolerations)
     if resources.shared_memory:
         kubernetes.empty_dir_mount(
             task, "shm", "/dev/shm", medium="Memory", size_limit=resources.shared_memory

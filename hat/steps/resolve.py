@@ -12,7 +12,7 @@ from hat.models import ModelStore, resolve_base
 from hat.promotion.ledger import production
 from hat.promotion.policy import parse_policies
 from hat.runs.config import RunConfig, apply_overrides, parse_config
-from hat.runs.harness_archive import Published, published
+from hat.runs.harness_archive import Published, published, published_version
 from hat.runs.places import open_run_store
 from hat.steps.subject import Subject
 from hat.storage import Store
@@ -37,6 +37,7 @@ def run(
     """Write `config.json` and `subject.json`.
 
     Args:
+        version: a semantic version, or `latest` for the newest that is published.
         harness_digest: digest of the harness's files; empty for the newest published.
         overrides: {dotted key: value} as JSON text.
         profile: the profile's settings as JSON text.
@@ -56,6 +57,7 @@ def run(
     check_disk(hat_home())
     if config.generate.policy == "endpoint":
         check_endpoint(config.generate.endpoint)
+    version = published_version(store, harness, version)
     files = published(store, harness, version)
     subject = _subject(store, config, files, (harness, version, harness_digest or files.digest), mode)
     domain = subject.load_harness(store).domain

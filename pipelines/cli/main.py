@@ -7,7 +7,19 @@ from datetime import UTC, datetime
 import typer
 
 from hat.errors import HatError
-from pipelines.cli import augment, compiling, evaluate, export, gate, harness, production, run, runs
+from pipelines.cli import (
+    augment,
+    compiling,
+    evaluate,
+    export,
+    gate,
+    harness,
+    production,
+    run,
+    runs,
+    schedule,
+    watch,
+)
 
 INTERRUPTED = 130
 
@@ -18,9 +30,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for module in (run, augment, compiling, runs, evaluate, gate, production, export):
+for module in (run, augment, compiling, watch, runs, evaluate, gate, production, export):
     module.register(app)
 app.add_typer(harness.app)
+app.add_typer(schedule.app)
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from components.sft.component import sft
 from components.validate.component import validate
 from hat.runs.harness_archive import LATEST
 from hat.steps.contract import contract
-from pipelines.platform import Placement, on_cluster
+from pipelines.platform import Placement, on_cluster, owns_pods, runs_model
 from pipelines.profile import Profile
 
 Step = Callable[..., dsl.PipelineTask]
@@ -82,7 +82,10 @@ def build_pipeline(profile: Profile, images: Mapping[str, str], sources: str) ->
             family = component.component_spec.implementation.container.image
             task.set_container_image(image_cpu if family == CPU else image_train)
             task.set_caching_options(contract(component.name).reusable)
-            on_cluster(task, component.name, profile.resources_of(component.name), placement)
+            placed = runs_model(component.name, launches=bool(profile.config.distributed.nodes))
+            on_cluster(task, profile.resources_of(component.name), placement if placed else None)
+            if component.name == "sft":
+                owns_pods(task)
             return task
 
         request = {
@@ -98,7 +101,14 @@ def build_pipeline(profile: Profile, images: Mapping[str, str], sources: str) ->
             screened = step(screen, **given)
             decision = screened.outputs["Output"]
             with dsl.If(decision == "train", name="train"):
-                _train_and_judge(step, given)
+                where = {
+                    "image": image_train,
+                    "accelerator_type": accelerator_type,
+                    "accelerator_count": accelerator_count,
+                    "node_selector": node_selector,
+                    "tolerations": tolerations,
+                }
+                _train_and_judge(step, given, where)
             with dsl.If(decision == "promote", name="screened"):
                 model, verdict = screened.outputs["model"], screened.outputs["verdict"]
                 step(promote, **given, model_in=model, verdict=verdict)
@@ -114,12 +124,15 @@ def build_pipeline(profile: Profile, images: Mapping[str, str], sources: str) ->
     return dsl.pipeline(name=f"hat-{profile.name}", description=profile.description)(pipeline)
 
 
-def _train_and_judge(step: Step, given: Mapping[str, Any]) -> None:
-    """The steps that run when a model has to be trained, ending in the gate's word and a promotion."""
+def _train_and_judge(step: Step, given: Mapping[str, Any], where: Mapping[str, Any]) -> None:
+    """The steps that run when a model has to be trained, ending in the gate's word and a promotion.
+
+    ``where`` is the placement as `sft` hands it on to pods of its own.
+    """
     states = step(augment, **given).outputs["states"]
     trajectories = step(generate, **given, states=states).outputs["trajectories"]
     validated = step(validate, **given, trajectories=trajectories)
-    tuned = step(sft, **given, trajectories=trajectories)
+    tuned = step(sft, **given, trajectories=trajectories, **where)
     tuned.after(validated)
     distilled = step(opd, **given, model_in=tuned.outputs["model"], trajectories=trajectories)
     reinforced = step(rl, **given, model_in=distilled.outputs["model"], trajectories=trajectories)

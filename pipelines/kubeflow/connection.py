@@ -58,6 +58,7 @@ class Connection:
         """kfp's client, whose constructor asks nothing of the server."""
         import kfp
         from kfp.client import ServiceAccountTokenVolumeCredentials
+        from urllib3 import Retry
 
         if self.address.token_file is not None and not self.address.token_file.is_file():
             raise BadInput("no such file", where=f"--token-file {self.address.token_file}")
@@ -71,6 +72,12 @@ class Connection:
                 from kfp_server_api import V2beta1GetHealthzResponse
 
                 return V2beta1GetHealthzResponse(multi_user=False)
+
+            def _load_config(self, *arguments: Any, **named: Any) -> Any:
+                config = super()._load_config(*arguments, **named)
+                # `call` repeats, and knows what may be repeated; urllib3 would do so again beneath it.
+                config.retries = Retry(0)
+                return config
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)

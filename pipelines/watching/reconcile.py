@@ -203,15 +203,12 @@ def _verdict(store: Store, run_id: str) -> str:
 
 def _outcome(submission: Submission) -> Outcome:
     kind: Kind = "finished" if submission.ended else "running"
-    if submission.ended:
-        note = submission.verdict or f"no verdict: {submission.state}"
-    else:
-        note = submission.state
+    without = f"no verdict: {submission.state}" if submission.ended else submission.state
     return Outcome(
         submission.harness,
         submission.version,
         kind,
-        note,
+        submission.verdict or without,
         run_id=submission.run_id,
         digest=submission.harness_digest,
         commit=submission.commit,

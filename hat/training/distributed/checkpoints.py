@@ -33,7 +33,9 @@ class ShardsInStore(TrainerCallback):
             self._store.delete_tree(f"{self._prefix}/checkpoint-{step}/{self._part}")
 
 
-def fetch_whole_checkpoint(store: Store, prefix: str, folder: Path, log: Path, *, processes: int) -> Path | None:
+def fetch_whole_checkpoint(
+    store: Store, prefix: str, folder: Path, log: Path, *, processes: int
+) -> Path | None:
     """The newest checkpoint of which every process's part is stored, in ``folder``; None when there is none.
 
     ZeRO's parts fit the number of processes that wrote them, so those of another number do not count.

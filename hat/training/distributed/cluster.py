@@ -129,7 +129,11 @@ class TrainJobs:
     def _failure(self, what: str, error: Exception) -> EnvironmentFailure:
         status = getattr(error, "status", None)
         said = f"{status} {getattr(error, 'reason', '')}" if status else str(error) or type(error).__name__
-        mend = "Give the step's service account the verbs create, get, list and delete on it." if status == 403 else ""
+        mend = (
+            "Give the step's service account the verbs create, get, list and delete on it."
+            if status == 403
+            else ""
+        )
         return EnvironmentFailure(
             f"trainjobs.{GROUP} cannot {what}: {said.splitlines()[0]}", where=self.namespace, mend=mend
         )

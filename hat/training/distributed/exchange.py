@@ -78,7 +78,9 @@ class Exchange:
         """The trained model's reference. Raises `EnvironmentFailure` when the processes left none."""
         found = self.result()
         if found is None:
-            raise EnvironmentFailure(self.error() or "the training processes ended without a result", where="sft")
+            raise EnvironmentFailure(
+                self.error() or "the training processes ended without a result", where="sft"
+            )
         return found
 
     def clear(self) -> None:

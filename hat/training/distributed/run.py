@@ -68,7 +68,9 @@ def check_shares(settings: RunConfig) -> None:
 def _run_job(jobs: cluster.TrainJobs, exchange: Exchange, config: DistributedConfig) -> None:
     placement = _placement()
     if not placement.image:
-        raise BadInput("the pods' image is not known", where=PLACEMENT, mend="The pipeline's sft step sets it.")
+        raise BadInput(
+            "the pods' image is not known", where=PLACEMENT, mend="The pipeline's sft step sets it."
+        )
     name = job_name(exchange.key)
     owner = {"name": os.environ.get(POD[0], ""), "uid": os.environ.get(POD[1], "")}
     job = train_job(

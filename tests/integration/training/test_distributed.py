@@ -104,7 +104,7 @@ def flat(model: torch.nn.Module) -> torch.Tensor:
     return torch.cat([parameter.detach().float().cpu().flatten() for parameter in model.parameters()])
 
 
-def test_two_processes_with_zero_2_learn_what_one_learns_and_a_killed_training_goes_on(
+def test_two_processes_with_zero_2_learn_what_one_learns(
     store: Store, inputs: Path, tmp_path: Path
 ) -> None:
     settings = RunConfig.read(inputs / "config.json")
@@ -122,9 +122,16 @@ def test_two_processes_with_zero_2_learn_what_one_learns_and_a_killed_training_g
     # Had each process learnt from its own half alone, this would be of the order of 1.
     assert float(difference.norm() / moved.norm()) < 0.05
 
-    # The same work again, its whole process group killed once a checkpoint is complete.
+
+def test_a_training_that_is_killed_goes_on_from_its_checkpoint_and_leaves_no_process(
+    store: Store, inputs: Path, tmp_path: Path
+) -> None:
+    settings = RunConfig.read(inputs / "config.json")
+    _, expected, _ = one_process(store, inputs, tmp_path / "one")
     killed = exchange_of(store, inputs, "killed")
-    command = "import sys; from hat.runs.config import RunConfig; from hat.runs.places import open_run_store\n"
+    command = (
+        "import sys; from hat.runs.config import RunConfig; from hat.runs.places import open_run_store\n"
+    )
     command += "from hat.training.distributed.exchange import Exchange\n"
     command += "from hat.training.distributed.run import train_elsewhere\n"
     command += f"train_elsewhere(Exchange(open_run_store(), 'killed'), RunConfig.read({str(inputs / 'config.json')!r}))"

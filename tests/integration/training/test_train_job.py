@@ -18,7 +18,8 @@ from hat.training.distributed.config import DistributedConfig
 from hat.training.distributed.exchange import Exchange
 from hat.training.distributed.run import train_elsewhere
 from hat.training.distributed.trainjob import Placement, job_name, train_job
-from tests.support.trainer_server import TrainerServer, serving_trainer, strict_schema
+from tests.support.crd import strict_schema
+from tests.support.trainer_server import TrainerServer, serving_trainer
 
 KEY = "ab" * 32
 NAME = job_name(KEY)
@@ -41,7 +42,9 @@ def server(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("HAT_POD_UID", "1234")
     monkeypatch.setenv("HAT_RUN_ID", "run one")
     # kubernetes reads KUBECONFIG when it is imported, so that the variable alone would come too late.
-    monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "kubeconfig"))
+    monkeypatch.setattr(
+        "kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "kubeconfig")
+    )
     schema = strict_schema(shared_data / "crds" / "tr-trainjobs.yaml")
     with serving_trainer(TrainerServer(schema), tmp_path / "kubeconfig") as running:
         yield running
@@ -81,6 +84,7 @@ def complete(server: TrainerServer, exchange: Exchange, tmp_path: Path) -> Calla
 def test_a_job_is_created_as_the_crd_has_it_followed_and_removed(
     server: TrainerServer, exchange: Exchange, tmp_path: Path
 ) -> None:
+    (tmp_path / "home" / "runs" / "run one").mkdir(parents=True)
     later(server, complete(server, exchange, tmp_path))
     assert train_elsewhere(exchange, settings()) == MODEL
     assert server.jobs == {}
@@ -93,8 +97,9 @@ def test_a_job_is_created_as_the_crd_has_it_followed_and_removed(
     pod = pod["template"]["spec"]["template"]["spec"]
     assert pod["nodeSelector"] == PLACEMENT["node_selector"]
     assert pod["tolerations"] == PLACEMENT["tolerations"]
-    assert job["metadata"]["ownerReferences"][0] | {"name": "the-launcher", "uid": "1234"} == (
-        job["metadata"]["ownerReferences"][0]
+    assert (
+        job["metadata"]["ownerReferences"][0] | {"name": "the-launcher", "uid": "1234"}
+        == (job["metadata"]["ownerReferences"][0])
     )
     assert {"name": "HAT_STORE", "value": str(tmp_path / "store")} in spec["trainer"]["env"]
     progress = (tmp_path / "home" / "runs" / "run one" / "progress.jsonl").read_text()
@@ -128,7 +133,7 @@ def test_a_job_that_fails_without_a_word_is_told_by_its_condition(
     server: TrainerServer, exchange: Exchange
 ) -> None:
     later(server, lambda: server.set_condition(NAME, "Failed", "BackoffLimitExceeded"))
-    with pytest.raises(EnvironmentFailure, match="team/hat-sft-.*BackoffLimitExceeded"):
+    with pytest.raises(EnvironmentFailure, match=r"team/hat-sft-.*BackoffLimitExceeded"):
         train_elsewhere(exchange, settings())
     assert server.jobs == {}
 
@@ -213,4 +218,3 @@ def test_without_the_crd_torchrun_takes_over_and_a_trainjob_that_is_asked_for_is
         train_elsewhere(exchange, settings())
     assert len(ran) == 1
     assert server.created == []
-

@@ -128,7 +128,9 @@ def test_a_token_that_stays_expired_is_one_message_that_names_its_file(tmp_path:
 
 
 def test_nobody_at_the_address_is_one_message() -> None:
-    with pytest.raises(EnvironmentFailure, match=r"http://127\.0\.0\.1:9: Kubeflow Pipelines cannot be reached"):
+    with pytest.raises(
+        EnvironmentFailure, match=r"http://127\.0\.0\.1:9: Kubeflow Pipelines cannot be reached"
+    ):
         Connection(Address("http://127.0.0.1:9"), delays=(0.0,)).check()
 
 
@@ -137,7 +139,9 @@ def test_a_run_that_is_gone_is_told_apart(connection: Connection) -> None:
         kubeflow.get_run(connection, "no-such-run")
 
 
-def test_a_refused_request_is_bad_input(connection: Connection, server: KubeflowServer, reference: Reference) -> None:
+def test_a_refused_request_is_bad_input(
+    connection: Connection, server: KubeflowServer, reference: Reference
+) -> None:
     experiment = kubeflow.experiment_id(connection, "e")
     with pytest.raises(BadInput, match="400, Unknown input parameter nonsense"):
         kubeflow.create_run(connection, "r", experiment, reference, {**ARGUMENTS, "nonsense": "1"})

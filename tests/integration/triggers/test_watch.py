@@ -96,7 +96,11 @@ def test_no_version_is_skipped_when_several_land_in_one_push(
         "live-shop@1.2.0": "submitted",
         "other-shop@1.0.0": "submitted",
     }
-    assert [name.split()[1] for name in names(server) if name.startswith("live")] == ["1.0.0", "1.1.0", "1.2.0"]
+    assert [name.split()[1] for name in names(server) if name.startswith("live")] == [
+        "1.0.0",
+        "1.1.0",
+        "1.2.0",
+    ]
 
 
 def test_a_later_version_that_is_promoted_first_does_not_skip_an_earlier_one(
@@ -133,9 +137,7 @@ def test_a_commit_that_changes_no_harness_starts_nothing(
     assert len(server.runs) == 1
 
 
-def test_only_what_is_committed_counts(
-    one_pass: Callable[..., dict[str, str]], checkout: Checkout
-) -> None:
+def test_only_what_is_committed_counts(one_pass: Callable[..., dict[str, str]], checkout: Checkout) -> None:
     checkout.add_version("1.1.0")
     assert set(one_pass()) == {"live-shop@1.0.0"}
 
@@ -272,7 +274,9 @@ def test_of_many_watchers_at_once_one_submits(
     def watcher() -> None:
         start.wait()
         try:
-            watch_once(ORDER, Source(Repository(checkout.folder), "HEAD"), Address(server.url), Reports(), print)
+            watch_once(
+                ORDER, Source(Repository(checkout.folder), "HEAD"), Address(server.url), Reports(), print
+            )
         except Exception as error:  # noqa: BLE001  told below
             failures.append(error)
 
@@ -365,7 +369,10 @@ def test_the_forge_is_told_each_state_once_on_the_commit_that_brought_the_versio
     server.finish(next(iter(server.runs)), "FAILED")
     one_pass(reports=reports)
     one_pass(reports=reports)
-    assert [(commit, body["state"]) for commit, body in forge.statuses] == [(first, "pending"), (first, "error")]
+    assert [(commit, body["state"]) for commit, body in forge.statuses] == [
+        (first, "pending"),
+        (first, "error"),
+    ]
     assert forge.statuses[0][1]["context"] == "hat/tiny/live-shop@1.0.0"
     forge.http.shutdown()
 

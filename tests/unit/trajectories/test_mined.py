@@ -71,7 +71,7 @@ def test_only_a_well_formed_yes_is_a_yes(text: str, accepted: bool) -> None:
 
 @pytest.fixture
 def model() -> Iterator[tuple[str, Callable[[Callable[[str], str]], None]]]:
-    """An OpenAI-compatible server: it plays with one fixed reply and judges as the test says."""
+    """An OpenAI-compatible server: it always declines politely, and judges as the test says."""
     judge: list[Callable[[str], str]] = [lambda _: ""]
 
     class Handler(BaseHTTPRequestHandler):
@@ -79,7 +79,10 @@ def model() -> Iterator[tuple[str, Callable[[Callable[[str], str]], None]]]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             first = body["messages"][0]["content"]
             judging = first.startswith("You judge one answer")
-            said = judge[0](body["messages"][1]["content"]) if judging else "It ships within two days."
+            begun = any(message["role"] == "tool" for message in body["messages"])
+            load = '<tool_call>{"name": "load_skill", "arguments": {"name": "polite-decline"}}</tool_call>'
+            play = "I cannot see that from here, sorry." if begun else load
+            said = judge[0](body["messages"][1]["content"]) if judging else play
             text = json.dumps({"choices": [{"message": {"role": "assistant", "content": said}}]}).encode()
             self.send_response(401 if said == "401" else 200)
             self.send_header("Content-Length", str(len(text)))

@@ -79,7 +79,7 @@ def mined_tasks(
     """
     rejected: Counter[str] = Counter()
     seen: set[str] = set()
-    tasks = []
+    tasks: list[Task] = []
     for each in sorted(questions, key=lambda one: sha256_text(one.question)):
         words = normalised(each.question)
         if words in held_out:

@@ -65,7 +65,7 @@ class Connection:
         token = self.address.token_file
         credentials = ServiceAccountTokenVolumeCredentials(str(token)) if token else None
 
-        class QuietClient(kfp.Client):  # type: ignore[misc]
+        class QuietClient(kfp.Client):
             """kfp's constructor asks `healthz` up to five times, five seconds apart: `check` does it better."""
 
             def get_kfp_healthz(self, sleep_duration: int = 5) -> Any:

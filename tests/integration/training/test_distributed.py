@@ -53,7 +53,7 @@ def inputs(tmp_path: Path, store: Store, base_model: Path) -> Path:
     """`config.json`, `subject.json` and `trajectories.jsonl`, as the steps before SFT leave them."""
     harness = publish_harness(store, Registry(REPOSITORY / "harness_registry"), "live-shop", "1.0.0")
     domain = get_domain("live_shop")
-    tasks = domain.sample_tasks("train", 24, 1)
+    tasks = domain.sample_tasks("train", 24, 1, session=domain.sample_session(0, "train"))
     episodes = [Episode(HarnessState.original(harness), task, domain) for task in tasks]
     domain.expert().play(episodes, domain.execute, lambda index: None)
     base = ModelStore(store).publish(write_tiny_model(tmp_path / "base", base_model), base="tiny", notes="")

@@ -156,13 +156,15 @@ def _submit(
     reference = cluster.pipeline()
     harness = publish_harness(store, registry, wanted.harness, wanted.version)
     claimed = submissions.claim(store, wanted, now())
+    # A claim that was taken over keeps the name that its first holder gave it, under which a run may exist.
+    wanted = claimed or wanted
     try:
         run = kubeflow.find_run(cluster.connection, wanted.run_name, experiment)
         if run is None and claimed is None:
             note = "another watcher submits it, or was killed while it did: retried when its claim ends"
             return Outcome(wanted.harness, wanted.version, "busy", note, digest=harness.digest)
         if run is None:
-            if submissions.is_expired(claimed or wanted, now()):
+            if submissions.is_expired(wanted, now()):
                 mend = "The next pass does it."
                 raise EnvironmentFailure(
                     "the claim is too old to create its run", where=wanted.key, mend=mend
@@ -174,7 +176,7 @@ def _submit(
         if claimed is not None:
             submissions.release(store, claimed)
         return Outcome(wanted.harness, wanted.version, "refused", error.what, commit=wanted.commit)
-    submitted = (claimed or wanted).model_copy(update={"run_id": run.run_id, "state": run.state})
+    submitted = wanted.model_copy(update={"run_id": run.run_id, "state": run.state})
     submissions.write(store, submitted)
     return replace(_outcome(submitted), kind="submitted", note=wanted.run_name)
 

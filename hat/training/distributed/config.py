@@ -15,7 +15,7 @@ class DistributedConfig(BaseModel):
     processes_per_node: int = Field(default=1, ge=1)
     """Training processes of a pod: one for each accelerator."""
     launcher: Literal["auto", "trainjob", "torchrun"] = "auto"
-    """`auto`: a `TrainJob` where the cluster has Kubeflow Trainer, else `torchrun` in the step's own pod."""
+    """`auto`: a `TrainJob` in a pod of a cluster that has Kubeflow Trainer, else `torchrun` beside the step."""
     zero_stage: Literal[1, 2] = 2
     """DeepSpeed ZeRO: 1 shards the optimiser's state over the processes, 2 the gradients too."""
     runtime: str = "torch-distributed"

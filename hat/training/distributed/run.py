@@ -39,7 +39,9 @@ def train_elsewhere(exchange: Exchange, settings: RunConfig) -> dict[str, Any]:
     """
     config = settings.distributed
     check_shares(settings)
-    jobs = cluster.connect() if config.launcher != "torchrun" else None
+    # Outside of a pod a kubeconfig may lead to any cluster: only who asks for a job gets one there.
+    wanted = config.launcher == "trainjob" or (config.launcher == "auto" and os.environ.get(POD[0]))
+    jobs = cluster.connect() if wanted else None
     if jobs is not None and jobs.served():
         _run_job(jobs, exchange, config)
     elif config.launcher == "trainjob":

@@ -104,9 +104,7 @@ def flat(model: torch.nn.Module) -> torch.Tensor:
     return torch.cat([parameter.detach().float().cpu().flatten() for parameter in model.parameters()])
 
 
-def test_two_processes_with_zero_2_learn_what_one_learns(
-    store: Store, inputs: Path, tmp_path: Path
-) -> None:
+def test_two_processes_with_zero_2_learn_what_one_learns(store: Store, inputs: Path, tmp_path: Path) -> None:
     settings = RunConfig.read(inputs / "config.json")
     model, expected, base = one_process(store, inputs, tmp_path / "one")
     assert len(expected) >= 4

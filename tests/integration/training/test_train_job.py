@@ -218,3 +218,15 @@ def test_without_the_crd_torchrun_takes_over_and_a_trainjob_that_is_asked_for_is
         train_elsewhere(exchange, settings())
     assert len(ran) == 1
     assert server.created == []
+
+
+def test_outside_of_a_pod_no_job_is_made_unless_it_is_asked_for(
+    server: TrainerServer, exchange: Exchange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HAT_POD_NAME")
+    ran: list[DistributedConfig] = []
+    monkeypatch.setattr(run, "_run_torchrun", lambda _, config: ran.append(config))
+    with pytest.raises(EnvironmentFailure, match="without a result"):
+        train_elsewhere(exchange, settings())
+    assert len(ran) == 1
+    assert server.created == []

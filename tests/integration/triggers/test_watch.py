@@ -424,3 +424,21 @@ def test_channels_of_other_environments_stay(store: Store) -> None:
     assert "staging:" in second
     again = production(store, "tiny", "live-shop")
     assert render_channels(second, "staging", again, where="f") == second
+
+
+def test_a_claim_that_is_taken_over_keeps_its_name_and_so_finds_its_run(store: Store) -> None:
+    def wanted(name: str) -> submissions.Submission:
+        values = {"profile": "tiny", "harness": "live-shop", "version": "1.0.0", "harness_digest": "d"}
+        return submissions.Submission(**values, attempt=1, commit=name, run_name=name, holder="", claimed="")
+
+    start = submissions.utc_now()
+    first = submissions.claim(store, wanted("first"), start)
+    assert first is not None
+    assert submissions.claim(store, wanted("second"), start + submissions.LEASE) is None
+    later = start + submissions.LEASE + timedelta(seconds=2)
+    taken = submissions.claim(store, wanted("second"), later)
+    assert taken is not None
+    assert taken.run_name == "first"
+    assert submissions.is_expired(first, later)
+    submissions.write(store, taken.model_copy(update={"run_id": "r"}))
+    assert submissions.claim(store, wanted("third"), later + 2 * submissions.LEASE) is None

@@ -155,7 +155,11 @@ def test_compile_writes_a_package_for_each_profile(home: Path, tmp_path: Path) -
     result = hat("compile", "--out", str(tmp_path / "build"))
     assert result.returncode == 0
     written = sorted(path.name for path in (tmp_path / "build").iterdir())
-    names = [f"hat-{profile}{kind}" for profile in ("h20", "laptop", "tiny") for kind in (".manifests.yaml", ".yaml")]
+    names = [
+        f"hat-{profile}{kind}"
+        for profile in ("h20", "laptop", "tiny")
+        for kind in (".manifests.yaml", ".yaml")
+    ]
     assert written == names
 
 

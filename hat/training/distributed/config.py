@@ -24,6 +24,8 @@ class DistributedConfig(BaseModel):
     """The runtime's replicated job, and its container, that train."""
     service_account: str = ""
     """Service account of the pods; empty: the namespace's default."""
+    queue: str = ""
+    """Kueue's LocalQueue that admits the job; empty: Kueue leaves it alone."""
     cpu: str = "8"
     """CPU limit of a pod, in Kubernetes notation."""
     memory: str = "64Gi"

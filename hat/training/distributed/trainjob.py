@@ -10,6 +10,11 @@ from hat.training.distributed.config import DistributedConfig
 GROUP, VERSION, PLURAL = "trainer.kubeflow.org", "v1alpha1", "trainjobs"
 MANAGER = "hat-pipelines/launcher"
 WORKER = "hat.training.distributed.worker"
+CREDENTIALS = "hat-store-credentials"
+"""Secret with the store's keys, by reference; without it boto3 finds an identity elsewhere."""
+CREDENTIAL_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+_USER = 10001
+"""User and group of the images."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,8 @@ def train_job(
     }
     if run:
         metadata["labels"]["hat-pipelines/run"] = re.sub(r"[^A-Za-z0-9_.-]", "-", run)[:63].strip("-_.")
+    if config.queue:
+        metadata["labels"]["kueue.x-k8s.io/queue-name"] = config.queue
     if owner:
         metadata["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", **owner}]
     return {
@@ -69,7 +76,7 @@ def train_job(
                 "numNodes": config.nodes,
                 "numProcPerNode": config.processes_per_node,
                 "resourcesPerNode": {"limits": limits, "requests": dict(limits)},
-                "env": [{"name": name, "value": value} for name, value in sorted(environment.items())],
+                "env": _variables(environment),
             },
             "runtimePatches": [{"manager": MANAGER, "trainingRuntimeSpec": _patch(config, placement)}],
         },
@@ -86,12 +93,32 @@ def outcome(job: Mapping[str, Any]) -> tuple[str, str]:
     return "running", ""
 
 
+def _variables(environment: Mapping[str, str]) -> list[dict[str, Any]]:
+    plain: list[dict[str, Any]] = [{"name": name, "value": environment[name]} for name in sorted(environment)]
+    secret = [
+        {"name": key, "valueFrom": {"secretKeyRef": {"name": CREDENTIALS, "key": key, "optional": True}}}
+        for key in CREDENTIAL_KEYS
+    ]
+    return plain + secret
+
+
 def _patch(config: DistributedConfig, placement: Placement) -> dict[str, Any]:
-    """What the pods need beyond the runtime: placement, identity and shared memory."""
+    """What the pods need beyond the runtime: placement, identity, shared memory, the restricted security standard."""
     pod: dict[str, Any] = {
         "volumes": [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": config.shared_memory}}],
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "fsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
         "containers": [
-            {"name": config.replicated_job, "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}]}
+            {
+                "name": config.replicated_job,
+                "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],
+                "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+            }
         ],
     }
     if placement.node_selector:

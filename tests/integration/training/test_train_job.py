@@ -102,6 +102,9 @@ def test_a_job_is_created_as_the_crd_has_it_followed_and_removed(
         == (job["metadata"]["ownerReferences"][0])
     )
     assert {"name": "HAT_STORE", "value": str(tmp_path / "store")} in spec["trainer"]["env"]
+    secret = next(each for each in spec["trainer"]["env"] if each["name"] == "AWS_SECRET_ACCESS_KEY")
+    assert "value" not in secret
+    assert pod["securityContext"]["runAsNonRoot"] is True
     progress = (tmp_path / "home" / "runs" / "run one" / "progress.jsonl").read_text()
     assert '"done": 3' in progress or '"done":3' in progress
 
@@ -112,6 +115,8 @@ def test_the_schema_refuses_what_the_crd_does_not_know(shared_data: Path) -> Non
     validator = Draft202012Validator(strict_schema(shared_data / "crds" / "tr-trainjobs.yaml"))
     job = train_job(KEY, DistributedConfig(nodes=2), Placement("i"), environment={})
     validator.validate(job)
+    queued = train_job(KEY, DistributedConfig(nodes=2, queue="gpus"), Placement("i"), environment={})
+    assert queued["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "gpus"
     job["spec"]["trainer"]["numberOfNodes"] = 2
     assert not validator.is_valid(job)
 

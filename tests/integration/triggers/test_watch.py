@@ -431,7 +431,7 @@ def test_a_claim_that_is_taken_over_keeps_its_name_and_so_finds_its_run(store: S
         values = {"profile": "tiny", "harness": "live-shop", "version": "1.0.0", "harness_digest": "d"}
         return submissions.Submission(**values, attempt=1, commit=name, run_name=name, holder="", claimed="")
 
-    start = submissions.utc_now()
+    start = submissions.utc_now().replace(microsecond=0)
     first = submissions.claim(store, wanted("first"), start)
     assert first is not None
     assert submissions.claim(store, wanted("second"), start + submissions.LEASE) is None

@@ -1,5 +1,6 @@
 """`hat watch`: the GitOps trigger."""
 
+import json
 import signal
 import threading
 from collections.abc import Callable
@@ -68,7 +69,9 @@ def watch(
     """Submit the harness versions at a Git revision that have no run yet, and follow the runs they have."""
     from hat.errors import BadInput, HatError
     from hat.runs.config import parse_overrides
+    from hat.steps.resolve import read_settings
     from pipelines.kubeflow import Address
+    from pipelines.profile import load_profile
     from pipelines.watching.forge import Forge
     from pipelines.watching.order import WatchOrder
     from pipelines.watching.repository import open_repository
@@ -83,7 +86,10 @@ def watch(
         registry.strip("/"),
         fetch or is_address,
     )
-    order = WatchOrder(profile, parse_images(image), parse_overrides(settings or []), experiment, attempts)
+    overrides = parse_overrides(settings or [])
+    known = load_profile(profile).settings_json()
+    environment = read_settings(known, json.dumps(overrides), code_version="").environment
+    order = WatchOrder(profile, parse_images(image), overrides, experiment, attempts, environment)
     forge = Forge(forge_url, forge_token_file) if forge_url else None
     address = Address(endpoint, namespace, token_file)
 

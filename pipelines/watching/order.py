@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 Kind = Literal["submitted", "waiting", "running", "finished", "held", "history", "busy", "refused"]
@@ -12,6 +13,7 @@ class WatchOrder:
     """One watcher's settings."""
 
     profile: str
+    """Name of a profile, or the path of its file."""
     images: Mapping[str, str]
     overrides: Mapping[str, Any] = field(default_factory=dict)
     experiment: str | None = None
@@ -22,9 +24,14 @@ class WatchOrder:
     """Whose ledger counts; empty: the profile's name."""
 
     @property
+    def name(self) -> str:
+        """The profile's name."""
+        return Path(self.profile).stem
+
+    @property
     def ledger(self) -> str:
         """The environment whose ledger counts."""
-        return self.environment or self.profile
+        return self.environment or self.name
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def reconcile(
 
 
 def _read(order: WatchOrder, store: Store, name: str) -> list[Submission]:
-    return submissions.read_submissions(store, order.profile, name)
+    return submissions.read_submissions(store, order.name, name)
 
 
 def _load(registry: Registry, name: str, version: str, known: dict[str, str]) -> Harness:
@@ -109,7 +109,7 @@ def _history(
             for version, harness in loaded.items()
             if precedence(version) <= precedence(head.version) and version not in known
         }
-    return submissions.adopt(store, order.profile, name, old)
+    return submissions.adopt(store, order.name, name, old)
 
 
 def _hold(registry: Registry, name: str) -> str | None:
@@ -130,9 +130,9 @@ def _wanted(order: WatchOrder, harness: Harness, commit: str, last: Submission |
         return last
     attempt = last.attempt + 1 if last is not None else 1
     # The digest is in the name too, so that no other submission's run can be taken for this one's.
-    name = run_name(harness, commit, f"{order.profile} {harness.digest[:8]} #{attempt}")
+    name = run_name(harness, commit, f"{order.name} {harness.digest[:8]} #{attempt}")
     return Submission(
-        profile=order.profile,
+        profile=order.name,
         harness=harness.name,
         version=harness.version,
         harness_digest=harness.digest,

@@ -113,11 +113,11 @@ def _report(
         state = status_state(outcome)
         if state is None or not outcome.commit:
             continue
-        context = f"hat/{order.profile}/{outcome.harness}@{outcome.version}"
+        context = f"hat/{order.name}/{outcome.harness}@{outcome.version}"
         target = f"{address.endpoint}/#/runs/details/{outcome.run_id}" if outcome.run_id else ""
         status = Status(outcome.commit, context, state, f"{outcome.kind}: {outcome.note}", target)
         try:
-            report(store, order.profile, reports.forge, status)
+            report(store, order.name, reports.forge, status)
         except HatError as error:  # a forge that is down must not keep runs from being submitted
             say(str(error))
 

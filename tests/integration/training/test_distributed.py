@@ -20,6 +20,7 @@ from hat.harness.registry import Registry
 from hat.models import ModelRef, ModelStore
 from hat.runs.config import RunConfig, parse_config
 from hat.runs.harness_archive import publish_harness
+from hat.steps import sft
 from hat.steps.subject import Subject
 from hat.storage import Store, open_store
 from hat.training.distributed.exchange import Exchange
@@ -175,3 +176,21 @@ def test_packs_that_processes_cannot_share_are_refused_before_anything_starts(st
     settings = parse_config({**SETTINGS, "sft": {"packs_per_step": 3}}, where="test")
     with pytest.raises(BadInput, match="multiple of 2"):
         train_elsewhere(Exchange(store, "k"), settings)
+
+
+def test_the_step_itself_trains_in_its_own_process_unless_told_otherwise(
+    store: Store, inputs: Path, tmp_path: Path
+) -> None:
+    settings = parse_config({**SETTINGS, "distributed": {}}, where="test")
+    settings.write(inputs / "config.json")
+    sft.run(
+        config=str(inputs / "config.json"),
+        subject=str(inputs / "subject.json"),
+        trajectories_dir=str(inputs),
+        model_out=str(tmp_path / "model.json"),
+        metrics_out=str(tmp_path / "log.jsonl"),
+    )
+    reference = ModelRef.read(tmp_path / "model.json")
+    assert (ModelStore(store).materialise(reference) / "model.safetensors").is_file()
+    assert [line["step"] for line in read_step_log(tmp_path / "log.jsonl")] == [1, 2, 3, 4]
+    assert not store.list("distributed")

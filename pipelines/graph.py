@@ -24,8 +24,9 @@ from components.rl.component import rl
 from components.screen.component import screen
 from components.sft.component import sft
 from components.validate.component import validate
+from hat.runs.harness_archive import LATEST
 from hat.steps.contract import contract
-from pipelines.platform import on_cluster
+from pipelines.platform import Placement, on_cluster, owns_pods, runs_model
 from pipelines.pod import set_up_pod
 from pipelines.profile import Profile
 
@@ -46,26 +47,36 @@ def build_pipeline(profile: Profile, images: Mapping[str, str], sources: str) ->
 
     def pipeline(
         harness: str,
-        version: str,
         image_cpu: str,
         image_train: str,
-        harness_digest: str = "",
-        mode: str = "auto",
-        overrides: str = "{}",
-        code_version: str = "",
+        version: str,
+        harness_digest: str,
+        mode: str,
+        overrides: str,
+        code_version: str,
+        accelerator_type: str,
+        accelerator_count: str,
+        node_selector: dict,
+        tolerations: list,
     ) -> None:
         """Prove a harness version with the model in production; train, judge and promote if it fails.
 
         Args:
             harness: Name of the harness.
-            version: Its semantic version, published to the store before.
             image_cpu: Image of the steps that need no model, pinned by digest.
             image_train: Image of the steps that run a model, pinned by digest.
+            version: Its semantic version, published to the store before; latest for the newest published.
             harness_digest: Digest of the harness's files; empty for the newest published.
             mode: auto (screen first), train (always train) or screen (never train).
             overrides: Settings that replace the profile's, as JSON text of dotted keys.
             code_version: Digest of the package sources, part of every cache key.
+            accelerator_type: Resource name of the accelerators of steps that run a model, e.g. nvidia.com/gpu.
+            accelerator_count: Accelerators per pod of those steps; 0 for none.
+            node_selector: Labels of the nodes that those steps run on, as a JSON object.
+            tolerations: Tolerations of those steps, as a JSON list.
         """
+
+        placement = Placement(accelerator_type, accelerator_count, node_selector, tolerations)
 
         def step(component: Any, **inputs: Any) -> dsl.PipelineTask:
             task: dsl.PipelineTask = component(**inputs)
@@ -73,7 +84,10 @@ def build_pipeline(profile: Profile, images: Mapping[str, str], sources: str) ->
             family = component.component_spec.implementation.container.image
             task.set_container_image(image_cpu if family == CPU else image_train)
             task.set_caching_options(contract(component.name).reusable)
-            on_cluster(task, profile.resources_of(component.name))
+            placed = runs_model(component.name, launches=bool(profile.config.distributed.nodes))
+            on_cluster(task, profile.resources_of(component.name), placement if placed else None)
+            if component.name == "sft":
+                owns_pods(task)
             return task
 
         request = {
@@ -89,22 +103,38 @@ def build_pipeline(profile: Profile, images: Mapping[str, str], sources: str) ->
             screened = step(screen, **given)
             decision = screened.outputs["Output"]
             with dsl.If(decision == "train", name="train"):
-                _train_and_judge(step, given)
+                where = {
+                    "image": image_train,
+                    "accelerator_type": accelerator_type,
+                    "accelerator_count": accelerator_count,
+                    "node_selector": node_selector,
+                    "tolerations": tolerations,
+                }
+                _train_and_judge(step, given, where)
             with dsl.If(decision == "promote", name="screened"):
                 model, verdict = screened.outputs["model"], screened.outputs["verdict"]
                 step(promote, **given, model_in=model, verdict=verdict)
 
     references = (images["cpu"], images["train"]) if images else ()
-    pipeline.__defaults__ = (*references, "", "auto", "{}", sources)
+    placed = (
+        profile.accelerator_type,
+        str(profile.accelerators),
+        dict(profile.node_selector),
+        list(profile.tolerations),
+    )
+    pipeline.__defaults__ = (*references, LATEST, "", "auto", "{}", sources, *placed)
     return dsl.pipeline(name=f"hat-{profile.name}", description=profile.description)(pipeline)
 
 
-def _train_and_judge(step: Step, given: Mapping[str, Any]) -> None:
-    """The steps that run when a model has to be trained, ending in the gate's word and a promotion."""
+def _train_and_judge(step: Step, given: Mapping[str, Any], where: Mapping[str, Any]) -> None:
+    """The steps that run when a model has to be trained, ending in the gate's word and a promotion.
+
+    ``where`` is the placement as `sft` hands it on to pods of its own.
+    """
     states = step(augment, **given).outputs["states"]
     trajectories = step(generate, **given, states=states).outputs["trajectories"]
     validated = step(validate, **given, trajectories=trajectories)
-    tuned = step(sft, **given, trajectories=trajectories)
+    tuned = step(sft, **given, trajectories=trajectories, **where)
     tuned.after(validated)
     distilled = step(opd, **given, model_in=tuned.outputs["model"], trajectories=trajectories)
     reinforced = step(rl, **given, model_in=distilled.outputs["model"], trajectories=trajectories)

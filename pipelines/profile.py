@@ -33,6 +33,14 @@ class Profile(BaseModel):
     """Step -> seconds it is expected to take, for the estimate of what is left."""
     resources: dict[str, Resources] = {}
     """Step -> what it asks of a cluster; `default` holds for the others."""
+    accelerators: int = Field(default=0, ge=0)
+    """Accelerators per pod of the steps that run a model; like the three below a default that a run may change."""
+    accelerator_type: str = "nvidia.com/gpu"
+    """Resource name of the accelerators."""
+    node_selector: dict[str, str] = {}
+    """Labels of the nodes that those steps run on."""
+    tolerations: list[dict[str, str]] = []
+    """Kubernetes tolerations of those steps."""
 
     @property
     def config(self) -> RunConfig:

@@ -131,7 +131,7 @@ def _drive(
         console.print(f"Run {record.run}", markup=False, highlight=False)
         copy = _profile_copy(record)
         profile = str(copy) if copy.is_file() else record.profile
-        package = compile_profile(profile, folder)
+        package = compile_profile(profile, folder).package
         events = Reader(folder)
         events.skip_to_end()
         board = Board.of(load_profile(profile).expected_seconds)

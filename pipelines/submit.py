@@ -1,18 +1,23 @@
-"""Starts a run on a Kubeflow cluster through the real client."""
+"""Starts a run on a Kubeflow cluster."""
 
 import json
+import subprocess
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hat.errors import BadInput, EnvironmentFailure
+from hat.errors import BadInput
+from hat.harness.model import Harness
 from hat.harness.registry import Registry
 from hat.home import store_url
 from hat.runs.harness_archive import publish_harness
 from hat.runs.places import open_run_store
 from hat.steps.resolve import read_settings
+from pipelines import kubeflow
 from pipelines.compile import check_images, compile_profile
+from pipelines.kubeflow import Address, Connection
 from pipelines.profile import load_profile
 from pipelines.start import RunRequest
 from pipelines.version import code_version
@@ -21,15 +26,50 @@ MAX_PARAMETER_CHARACTERS = 10_000
 """The cluster refuses longer parameters."""
 
 
-def submit_run(
-    request: RunRequest, registry: Registry, endpoint: str, images: Mapping[str, str], namespace: str | None
-) -> dict[str, Any]:
-    """Publish the harness, compile the profile and create a run; its name, id and address.
+@dataclass(frozen=True)
+class Target:
+    """The cluster that a run goes to, and how it is listed there."""
+
+    address: Address
+    images: Mapping[str, str]
+    experiment: str | None = None
+    """Default: the harness's name."""
+    caching: bool | None = None
+    """Kubeflow's own cache for all steps; None leaves it as compiled."""
+
+
+def submit_run(request: RunRequest, registry: Registry, target: Target) -> dict[str, Any]:
+    """Publish the harness and the pipeline, and create a run; its name, id and address.
 
     Raises:
         BadInput: anything that can be known to be wrong here, unpinned images included.
-        EnvironmentFailure: the API cannot be reached or refuses.
+        EnvironmentFailure: the store or the API cannot be reached or refuses.
     """
+    check_cluster_order(request, target.images)
+    store = open_run_store()
+    store.preflight()
+    harness = publish_harness(store, registry, request.harness, request.version)
+    connection = Connection(target.address)
+    connection.check()
+    name = run_name(harness, registry_commit(registry.root) or code_version())
+    with tempfile.TemporaryDirectory(prefix="hat-submit-") as folder:
+        compiled = compile_profile(request.profile, Path(folder), target.images)
+        reference = kubeflow.publish_pipeline(connection, compiled)
+        experiment = kubeflow.experiment_id(connection, target.experiment or harness.name)
+        run = kubeflow.create_run(
+            connection,
+            name,
+            experiment,
+            reference,
+            run_arguments(request, harness),
+            package=compiled.package,
+            caching=target.caching,
+        )
+    return {"run_id": run.run_id, "run_name": name, "endpoint": target.address.endpoint}
+
+
+def check_cluster_order(request: RunRequest, images: Mapping[str, str]) -> None:
+    """Raise `BadInput` for whatever a cluster run lacks: images, valid settings, a store that pods can read."""
     if not check_images(images):
         raise BadInput(
             "a cluster needs the images",
@@ -37,7 +77,7 @@ def submit_run(
             mend="Give --image cpu=NAME@sha256:... and train=...",
         )
     profile = load_profile(request.profile)
-    overrides = json.dumps(request.overrides, ensure_ascii=False, sort_keys=True)
+    overrides = _overrides(request)
     read_settings(profile.settings_json(), overrides, code_version())
     if len(overrides) > MAX_PARAMETER_CHARACTERS:
         raise BadInput(f"more than {MAX_PARAMETER_CHARACTERS} characters of settings", where="--set")
@@ -45,67 +85,36 @@ def submit_run(
         raise BadInput(
             "pods cannot read a folder of this machine",
             where=f"HAT_STORE={store_url()}",
-            mend="Set it to an s3:// URL.",
+            mend="Set it to an s3:// URL, or to file:// for a folder that pods mount at the same path.",
         )
-    harness = publish_harness(open_run_store(), registry, request.harness, request.version)
-    arguments = {
+
+
+def run_arguments(request: RunRequest, harness: Harness) -> dict[str, Any]:
+    """The pipeline's parameters for a run of a harness version."""
+    return {
         "harness": harness.name,
         "version": harness.version,
         "harness_digest": harness.digest,
         "mode": request.mode,
-        "overrides": overrides,
+        "overrides": _overrides(request),
         "code_version": code_version(),
     }
-    run_name = f"{harness.name} {harness.version} {code_version()[:8]}"
-    with tempfile.TemporaryDirectory(prefix="hat-submit-") as folder:
-        package = compile_profile(request.profile, Path(folder), images)
-        return _create(endpoint, package, arguments, run_name, namespace, harness.name)
 
 
-def _create(
-    endpoint: str,
-    package: Path,
-    arguments: dict[str, str],
-    run_name: str,
-    namespace: str | None,
-    experiment: str,
-) -> dict[str, Any]:
-    check_reachable(endpoint)
-    import kfp
-    from kfp_server_api.exceptions import ApiException
-    from urllib3.exceptions import HTTPError
+def run_name(harness: Harness, commit: str, suffix: str = "") -> str:
+    """What the Kubeflow UI lists: harness, version and commit."""
+    return " ".join(part for part in (harness.name, harness.version, commit[:12], suffix) if part)
 
+
+def registry_commit(folder: Path) -> str:
+    """The Git commit that the registry's folder is checked out at; empty outside of a repository."""
+    command = ["git", "-C", str(folder), "rev-parse", "HEAD"]
     try:
-        client = kfp.Client(host=endpoint, namespace=namespace or "kubeflow")
-        created = client.create_run_from_pipeline_package(
-            str(package),
-            arguments=arguments,
-            run_name=run_name,
-            experiment_name=experiment,
-            namespace=namespace,
-            enable_caching=None,  # as compiled: resolve, latency, decide and promote never
-        )
-    except (ApiException, HTTPError, OSError, RuntimeError, ValueError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise EnvironmentFailure(
-            f"Kubeflow Pipelines cannot start the run: {reason}", where=endpoint
-        ) from error
-    return {"run_id": created.run_id, "run_name": run_name, "endpoint": endpoint}
+        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return result.stdout.strip() if result.returncode == 0 else ""
 
 
-def check_reachable(endpoint: str) -> None:
-    """Ask once whether anything answers at the address: kfp's client would try for minutes.
-
-    Raises:
-        EnvironmentFailure: nothing answers.
-    """
-    import httpx
-
-    try:
-        httpx.get(f"{endpoint.rstrip('/')}/apis/v2beta1/healthz", timeout=10)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise EnvironmentFailure(
-            f"Kubeflow Pipelines cannot be reached: {error}",
-            where=endpoint,
-            mend="Check the address and the port-forward.",
-        ) from error
+def _overrides(request: RunRequest) -> str:
+    return json.dumps(request.overrides, ensure_ascii=False, sort_keys=True)

@@ -1,5 +1,6 @@
 """The version of our code, as every cache key holds it."""
 
+import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -28,3 +29,24 @@ def code_version() -> str:
     if constraints.is_file():
         pairs.append(("constraints.txt", sha256_file(constraints)))
     return sha256_text(canonical_json(sorted(pairs)))
+
+
+@cache
+def source_commit() -> str:
+    """The Git commit that the sources are a clean checkout of; empty when they are changed or no checkout.
+
+    Only our packages count: a change of a harness or a page does not make the pipeline another one.
+    """
+    root = Path(str(hat.__file__)).parent.parent
+    try:
+        status = _git(
+            root, "status", "--porcelain", "--", "hat", "components", "pipelines", "constraints.txt"
+        )
+        return "" if status else _git(root, "rev-parse", "HEAD")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()

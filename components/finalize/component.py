@@ -14,8 +14,11 @@ def finalize(
     code_version: str,
     profile_name: str,
     status: dsl.PipelineTaskFinalStatus,
+    metrics: dsl.Output[dsl.Metrics],
+    verdict: dsl.Output[dsl.Markdown],
+    report: dsl.Output[dsl.HTML],
 ) -> None:
-    """Write the run's record and report, whatever happened before."""
+    """Write the run's record and report, whatever happened before, and show them in the Kubeflow UI."""
     from hat.steps.journal import run_step
 
     parameters = {
@@ -27,4 +30,7 @@ def finalize(
         "profile": profile_name,
         "succeeded": status.state == "SUCCEEDED",
     }
-    run_step("hat.steps.finalize", parameters=parameters)
+    outputs = {"verdict_out": verdict.path, "report_out_html": report.path}
+    values = run_step("hat.steps.finalize", parameters=parameters, outputs=outputs)
+    for name, value in values.items():
+        metrics.log_metric(name, value)

@@ -45,7 +45,8 @@ class Task:
     """Exactly what a right reply asserts."""
     answerable: bool
     language: str = "en"
-    source: Literal["generated", "hand-written"] = "generated"
+    source: Literal["generated", "hand-written", "mined"] = "generated"
+    """A mined question was asked by a real viewer and has no gold: no operations, no facts."""
 
     @cached_property
     def digest(self) -> str:

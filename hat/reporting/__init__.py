@@ -4,12 +4,13 @@ from pathlib import Path
 
 from hat.files import write_text_atomic
 from hat.reporting.collect import collect_run
+from hat.reporting.headline import headline_metrics
 from hat.reporting.markdown import render_verdict
 from hat.reporting.model import RunReport
 from hat.reporting.render import render_report
 from hat.storage import Store
 
-__all__ = ["RunReport", "collect_run", "render_report", "render_verdict", "write_report"]
+__all__ = ["RunReport", "collect_run", "headline_metrics", "render_report", "render_verdict", "write_report"]
 
 
 def write_report(store: Store, run: str, out_path: Path) -> None:

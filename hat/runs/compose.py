@@ -45,6 +45,7 @@ def compose_record(store: Store, begun: RunRecord, error: RunError | None = None
     trained = "sft" in entries and entries["sft"].status != "failed"
     return begun.model_copy(
         update={
+            "version": subject.get("version", begun.version),  # begun may say `latest`
             "harness_digest": subject.get("harness_digest", begun.harness_digest),
             "status": "failed" if error else "succeeded",
             "verdict": judged["verdict"] if judged else None,

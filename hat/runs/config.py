@@ -15,6 +15,7 @@ from hat.files import read_json, write_json_atomic
 from hat.promotion.config import GateConfig
 from hat.serving.config import ExportConfig, LatencyConfig
 from hat.training.config import OPDConfig, RLConfig, SFTConfig
+from hat.training.distributed.config import DistributedConfig
 from hat.trajectories.config import GenerateConfig, ValidateConfig
 
 
@@ -43,6 +44,8 @@ class RunConfig(BaseModel):
     """Checks of the trajectories before training."""
     sft: SFTConfig = SFTConfig()
     """Supervised fine-tuning."""
+    distributed: DistributedConfig = DistributedConfig()
+    """Supervised fine-tuning in several processes."""
     opd: OPDConfig = OPDConfig()
     """On-policy distillation."""
     rl: RLConfig = RLConfig()

@@ -12,10 +12,13 @@ from hat.harness.digest import folder_files
 from hat.harness.load import load_harness, read_text
 from hat.harness.model import Harness
 from hat.harness.registry import Registry
+from hat.promotion.semver import precedence
 from hat.storage import NotFound, Store
 
 MAX_ARCHIVE_BYTES = 64 << 20
 POLICY = "gate.yaml"
+LATEST = "latest"
+"""In place of a version: the newest one that the store holds."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,23 @@ def published(store: Store, name: str, version: str) -> Published:
 def has_harness(store: Store, name: str, version: str, digest: str) -> bool:
     """Whether exactly these files of a version are in the store."""
     return store.exists(_archive_key(name, version, digest))
+
+
+def published_version(store: Store, name: str, version: str) -> str:
+    """``version``, or the newest published release when it is `LATEST`; pre-releases only when there is no other.
+
+    Raises:
+        BadInput: `LATEST`, and no version of that harness was ever published to this store.
+    """
+    if version != LATEST:
+        return version
+    keys = store.list(f"harnesses/{name}")
+    versions = sorted({key.split("/")[2] for key in keys if key.endswith("/published.json")}, key=precedence)
+    if not versions:
+        mend = "`hat submit` and `hat watch` publish it from the registry."
+        raise BadInput(f"no version of {name} is in the store", where=store.url, mend=mend)
+    releases = [each for each in versions if "-" not in each]
+    return (releases or versions)[-1]
 
 
 def fetch_harness(store: Store, name: str, version: str, digest: str, folder: Path) -> Harness:

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hat.reporting import write_report
+from hat.reporting import headline_metrics, write_report
+from hat.reporting.documents import read_documents
 from hat.runs.compose import compose_record
 from hat.runs.places import open_run_store, run_id
 from hat.runs.record import RunRecord, read_record, record_key, write_record
@@ -21,8 +22,18 @@ def run(
     code_version: str,
     profile: str,
     succeeded: bool,
-) -> None:
-    """Write `runs/<run>/record.json` and `report.html`, also after a failure."""
+    verdict_out: str,
+    report_out_html: str,
+) -> dict[str, float]:
+    """Write `runs/<run>/record.json` and `report.html`, also after a failure.
+
+    Args:
+        verdict_out: where the verdict is written as Markdown, for the Kubeflow UI.
+        report_out_html: where the report is written, for the Kubeflow UI.
+
+    Returns:
+        Metric -> value, for the Kubeflow UI (see `headline_metrics`).
+    """
     store = open_run_store()
     if store.exists(record_key(run_id())):
         begun = read_record(store, run_id())
@@ -38,6 +49,9 @@ def run(
             started=now(),
         )
     finish(store, begun)
+    store.get_file(f"runs/{run_id()}/report.html", Path(report_out_html))
+    store.get_file(f"runs/{run_id()}/report.md", Path(verdict_out))
+    return headline_metrics(read_documents(store, run_id()))
 
 
 def finish(store: Store, begun: RunRecord) -> RunRecord:

@@ -3,11 +3,14 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from hat.agent.episode import Episode
 from hat.augment.state import HarnessState
-from hat.domains.base import get_domain
+from hat.domains.base import Domain, Task, get_domain
 from hat.errors import BadInput
 from hat.files import canonical_json, sha256_text, write_json_atomic, write_text_atomic
+from hat.harness.model import Harness
 from hat.home import hat_home
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
@@ -17,8 +20,10 @@ from hat.steps.subject import Subject
 from hat.trajectories.faulty import faulty_executor
 from hat.trajectories.generate import choose_policy, play_tasks
 from hat.trajectories.journal import EpisodeJournal
+from hat.trajectories.judge import Judge
+from hat.trajectories.mined import held_out_questions, mined_tasks, read_mined
 from hat.trajectories.record import Trajectory
-from hat.trajectories.selection import select
+from hat.trajectories.selection import select, without_blocked_turns
 from hat.trajectories.twins import play_pairs, training_pairs, write_pairs
 from hat.trajectories.validate_rows import TRAJECTORIES_FILE
 
@@ -73,13 +78,14 @@ def run(*, config: str, subject: str, states_dir: str, trajectories_out_dir: str
             where=f"{harness.name}@{harness.version}",
             mend="The policy does not work under this harness; `hat report` shows its episodes.",
         )
+    judged, mined = _mined(settings, domain, harness, tasks)
     folder = Path(trajectories_out_dir)
     pairs = []
     if settings.generate.twin_pairs:
         pairs = training_pairs(harness, domain, settings.generate.twin_pairs, settings.seed)
         pairs_played = play_pairs(policy, pairs, domain)
         write_pairs(folder, pairs_played)
-    text = _as_lines(selection.accepted)
+    text = _as_lines([*selection.accepted, *judged])
     write_text_atomic(folder / TRAJECTORIES_FILE, text)
     write_json_atomic(
         folder / SUMMARY,
@@ -90,6 +96,7 @@ def run(*, config: str, subject: str, states_dir: str, trajectories_out_dir: str
             "version": harness.version,
             "harness_digest": harness.digest,
             "tasks": len(tasks),
+            "mined": mined,
             "accepted": len(selection.accepted),
             "rejected": selection.rejected,
             "retries_collapsed": selection.collapsed,
@@ -100,6 +107,44 @@ def run(*, config: str, subject: str, states_dir: str, trajectories_out_dir: str
         },
     )
     journal.remove()
+
+
+def _mined(
+    settings: RunConfig, domain: Domain, harness: Harness, tasks: Sequence[Task]
+) -> tuple[list[Trajectory], dict[str, Any]]:
+    """Episodes of mined questions that the judge accepted, and what became of the questions."""
+    config = settings.generate
+    if not config.mined_questions:
+        return [], {}
+    judge = Judge(config.judge)
+    if config.policy != "endpoint":
+        raise BadInput(
+            "the scripted expert can only answer questions that have gold, and mined ones have none",
+            where="generate.policy",
+            mend="Set generate.policy=endpoint, or leave generate.mined_questions empty.",
+        )
+    questions, rejected = mined_tasks(
+        read_mined(config.mined_questions, open_run_store()),
+        [task.session for task in tasks],
+        held_out_questions(domain, settings.validation.held_out_tasks),
+        config.mined_limit,
+    )
+    if not questions:
+        return [], {"asked": 0, "accepted": 0, "rejected": dict(rejected), "judge": config.judge.model}
+    episodes = [Episode(HarnessState.original(harness), task, domain) for task in questions]
+    policy = choose_policy(config, domain, settings.seed)
+    policy.play(episodes, domain.execute, lambda index: None)
+    played = [without_blocked_turns(episode.trajectory(policy.name)) for episode in episodes]
+    replied = [each for each in played if each.end == "replied"]
+    rejected.update(each.end for each in played if each.end != "replied")
+    accepted = []
+    for trajectory, judgement in zip(replied, judge.judge(replied), strict=True):
+        if judgement.accepted:
+            accepted.append(trajectory)
+        else:
+            rejected["refused_by_judge"] += 1
+    asked = {"asked": len(questions), "accepted": len(accepted), "rejected": dict(sorted(rejected.items()))}
+    return accepted, {**asked, "judge": config.judge.model}
 
 
 def _as_lines(trajectories: Sequence[Trajectory]) -> str:

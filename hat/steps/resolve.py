@@ -12,10 +12,12 @@ from hat.models import ModelStore, resolve_base
 from hat.promotion.ledger import production
 from hat.promotion.policy import parse_policies
 from hat.runs.config import RunConfig, apply_overrides, parse_config
-from hat.runs.harness_archive import Published, published
+from hat.runs.harness_archive import Published, published, published_version
 from hat.runs.places import open_run_store
 from hat.steps.subject import Subject
 from hat.storage import Store
+from hat.trajectories.judge import Judge
+from hat.trajectories.mined import mined_digest, read_mined
 
 MODES = ("auto", "train", "screen")
 FREE_BYTES = 6 << 30
@@ -37,6 +39,7 @@ def run(
     """Write `config.json` and `subject.json`.
 
     Args:
+        version: a semantic version, or `latest` for the newest that is published.
         harness_digest: digest of the harness's files; empty for the newest published.
         overrides: {dotted key: value} as JSON text.
         profile: the profile's settings as JSON text.
@@ -56,12 +59,24 @@ def run(
     check_disk(hat_home())
     if config.generate.policy == "endpoint":
         check_endpoint(config.generate.endpoint)
+    config = _with_mined(config, store)
+    version = published_version(store, harness, version)
     files = published(store, harness, version)
     subject = _subject(store, config, files, (harness, version, harness_digest or files.digest), mode)
     domain = subject.load_harness(store).domain
     config.model_copy(update={"domain": config.domain or domain}).write(config_out)
     subject.write(subject_out)
     return subject.plan
+
+
+def _with_mined(config: RunConfig, store: Store) -> RunConfig:
+    """The settings with the digest of the mined questions, once the file and the judge are known to be there."""
+    if not config.generate.mined_questions:
+        return config
+    Judge(config.generate.judge)
+    check_endpoint(config.generate.judge)
+    digest = mined_digest(read_mined(config.generate.mined_questions, store))
+    return config.model_copy(update={"generate": config.generate.model_copy(update={"mined_digest": digest})})
 
 
 def read_settings(profile: str, overrides: str, code_version: str) -> RunConfig:

@@ -6,17 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hat.augment.plan import first_seed
-from hat.domains.base import get_domain
 from hat.home import hat_home
 from hat.models import ModelRef, ModelStore
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
 from hat.steps.journal import current_key
 from hat.steps.subject import Subject
-from hat.trajectories.storage import read_trajectories
-from hat.trajectories.twins import read_pairs, training_pairs
-from hat.trajectories.validate_rows import TRAJECTORIES_FILE
 
 
 def run(*, config: str, subject: str, trajectories_dir: str, model_out: str, metrics_out: str) -> None:
@@ -28,37 +23,23 @@ def run(*, config: str, subject: str, trajectories_dir: str, model_out: str, met
         BadInput: no trajectories, too few for a pack, or trajectories of another harness.
         BrokenNumbers: a loss or gradient is not finite, or a loss is exactly 0.
     """
-    # Imported late: importing the steps must not cost the import of torch.
-    from hat.steps.training import publish
-    from hat.training.checkpoints import CheckpointsInStore, delete_checkpoints, fetch_last_checkpoint
-    from hat.training.plan import plan_packs
-    from hat.training.preflight import check_harness
-    from hat.training.sft import train_sft
-    from hat.training.twin_plan import mix, plan_twin_packs
-
     settings = RunConfig.read(config)
     about = Subject.read(subject)
     store = open_run_store()
+    key = current_key()
+    if settings.distributed.nodes:
+        _train_elsewhere(settings, (config, subject, trajectories_dir), model_out, metrics_out)
+        return
+    # Imported late: importing the steps must not cost the import of torch.
+    from hat.steps.training import publish
+    from hat.training.checkpoints import CheckpointsInStore, delete_checkpoints, fetch_last_checkpoint
+    from hat.training.preparation import prepare_sft
+    from hat.training.sft import train_sft
+
     harness = about.load_harness(store)
-    trajectories = read_trajectories(Path(trajectories_dir) / TRAJECTORIES_FILE)
-    check_harness(trajectories, harness.digest)
-    start = first_seed(settings.seed)
-    seeds = [None if settings.sft.control == "fixed" else start + i for i in range(settings.augment.states)]
-    packs = plan_packs(
-        trajectories,
-        seeds,
-        settings.augment.tasks_per_state,
-        settings.sft.openings_per_state,
-        settings.seed,
-    )
-    if settings.generate.twin_pairs:
-        domain = get_domain(settings.domain or harness.domain)
-        pairs = training_pairs(harness, domain, settings.generate.twin_pairs, settings.seed)
-        twins = plan_twin_packs(read_pairs(Path(trajectories_dir), pairs), settings.augment.tasks_per_state)
-        packs = mix(packs, twins, settings.seed)
+    packs = prepare_sft(settings, harness, Path(trajectories_dir))
     base = ModelRef.model_validate(about.base)
     base_folder = ModelStore(store).materialise(base)
-    key = current_key()
     with _work_folder(key) as work:
         log = work / "log.jsonl"
         prefix = f"checkpoints/{key}" if key else None
@@ -77,6 +58,23 @@ def run(*, config: str, subject: str, trajectories_dir: str, model_out: str, met
         publish(model, base, base_folder, work, model_out, metrics_out)
     if prefix:
         delete_checkpoints(store, prefix)
+
+
+def _train_elsewhere(
+    settings: RunConfig, inputs: tuple[str, str, str], model_out: str, metrics_out: str
+) -> None:
+    """Train in other processes; see `hat.training.distributed`."""
+    from hat.training.distributed.exchange import LOG, Exchange
+    from hat.training.distributed.run import store_inputs, train_elsewhere
+
+    exchange = Exchange(open_run_store(), current_key() or uuid.uuid4().hex)
+    store_inputs(exchange, *inputs)
+    reference = exchange.result() or train_elsewhere(exchange, settings)
+    ModelRef.model_validate(reference).write(Path(model_out))
+    exchange.store.get_file(f"{exchange.prefix}/{LOG}", Path(metrics_out))
+    exchange.clear()
+    for key in exchange.store.list(exchange.checkpoints):
+        exchange.store.delete(key)
 
 
 @contextmanager

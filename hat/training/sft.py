@@ -6,7 +6,7 @@ loss.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,12 +88,21 @@ class PackTrainer(SFTTrainer):
             self.tokens["tokens"] += pack["prefix_ids"].numel() + pack["branch_ids"].numel()
             self.tokens["scored_tokens"] += int(pack["loss_weights"].count_nonzero())
         # The Trainer autocasts `model.forward` alone, and our loss calls the decoder below it.
-        with self.accelerator.autocast():
+        with self.accelerator.autocast() if self.args.bf16 else _autocast(inputs["branch_ids"].device):
             loss = pack_loss(model, inputs)
             return loss if twin is None else (loss + pack_loss(model, twin)) / 2
 
     def _set_signature_columns_if_needed(self) -> None:
         self._signature_columns = ["pack"]
+
+
+def _sharded(deepspeed: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Keywords of `TrainingArguments` under DeepSpeed, to which bf16 would mean the weights and not only autocast."""
+    return {} if deepspeed is None else {"bf16": False, "deepspeed": dict(deepspeed)}
+
+
+def _autocast(device: torch.device) -> torch.autocast:
+    return torch.autocast(device.type, dtype=torch.bfloat16)
 
 
 def train_sft(
@@ -108,10 +117,13 @@ def train_sft(
     seed: int,
     callbacks: Sequence[TrainerCallback] = (),
     resume_from: Path | None = None,
+    deepspeed: Mapping[str, Any] | None = None,
+    processes: int = 1,
 ) -> tuple[torch.nn.Module, PreTrainedTokenizerBase]:
     """Fine-tune the model in ``base`` on ``packs``, one optimiser step for each.
 
-    ``work`` receives the Trainer's checkpoints; ``log`` one JSON line a step.
+    ``work`` receives the Trainer's checkpoints; ``log`` one JSON line a step. With ``deepspeed``, a configuration,
+    this is one of ``processes`` processes that share the packs of each step.
 
     Raises:
         BrokenNumbers: a loss or gradient is not finite, or a loss is exactly 0.
@@ -120,7 +132,7 @@ def train_sft(
     model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
     arguments = TrlConfig(
         per_device_train_batch_size=1,
-        gradient_accumulation_steps=config.packs_per_step,
+        gradient_accumulation_steps=config.packs_per_step // processes,
         num_train_epochs=1,
         learning_rate=config.learning_rate,
         lr_scheduler_type="cosine_with_min_lr",
@@ -130,7 +142,7 @@ def train_sft(
         remove_unused_columns=False,
         dataset_kwargs={"skip_prepare_dataset": True},
         max_length=None,
-        **common_arguments(work, seed, config.checkpoint_steps),
+        **(common_arguments(work, seed, config.checkpoint_steps) | _sharded(deepspeed)),
     )
     trainer = PackTrainer(
         model=model,

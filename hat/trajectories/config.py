@@ -31,6 +31,14 @@ class GenerateConfig(BaseModel):
     """`expert`: the domain's scripted expert. `endpoint`: a strong model behind `endpoint`."""
     endpoint: EndpointConfig = EndpointConfig()
     """The strong model."""
+    mined_questions: str = ""
+    """File of mined questions (`hat.trajectories.mined`): a key of the store, or the address of a file in another."""
+    mined_digest: str = ""
+    """SHA-256 of that file's questions, set by `resolve`: with newer questions the step runs again."""
+    mined_limit: int = Field(default=200, ge=0)
+    """Mined questions asked at most."""
+    judge: EndpointConfig = EndpointConfig()
+    """Strong model that accepts or refuses each episode of a mined question, which has no gold to score it by."""
     whole_retry_share: float = Field(default=0.1, ge=0, le=1)
     """Share of episodes with a corrected mistake that keep it; the others lose their blocked turns."""
     fault_share: float = Field(default=0.0, ge=0, le=1)

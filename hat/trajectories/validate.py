@@ -105,7 +105,12 @@ def _suite(harness: Harness, config: ValidateConfig) -> list[_Expected]:
             "ExpectColumnValuesToNotBeNull",
             {"column": "accuracy"},
         ),
-        _only("accepted", "every reply asserts exactly the gold facts (accuracy 1)", "accuracy", [1]),
+        _only(
+            "accepted",
+            "every reply asserts exactly the gold facts, or the judge accepted it (accuracy 1)",
+            "accuracy",
+            [1],
+        ),
         _between(
             "question length", "question_characters", 1, config.largest_question_characters, "characters"
         ),

@@ -69,7 +69,8 @@ def trajectory_row(trajectory: Trajectory, number: int, harness: Harness, held_o
         "call_problem": _first(_call_problem(call, task, state) for call in calls if call.name in declared),
         "unreadable_turns": sum(turn.raw is not None for turn in trajectory.turns),
         "end": trajectory.end,
-        "accuracy": None if scores is None else scores.accuracy,
+        # A mined question has no gold to score by: `generate` writes it only when the judge accepted it.
+        "accuracy": (1 if task.source == "mined" else None) if scores is None else scores.accuracy,
         "question_characters": len(task.question),
         "reply_characters": len(trajectory.reply),
         "turns": len(trajectory.turns),

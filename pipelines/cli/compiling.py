@@ -5,15 +5,16 @@ from typing import Annotated, Literal
 
 import typer
 
+from pipelines.cli.cluster_options import (
+    EndpointOption,
+    ExperimentOption,
+    ImageOption,
+    NamespaceOption,
+    TokenFileOption,
+    parse_images,
+)
 from pipelines.cli.options import HarnessArgument, RegistryOption, registry_folder
 from pipelines.cli.output import JsonFlag, err, out, print_json
-
-ImageOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--image", metavar="FAMILY=REFERENCE", help="Image of a family, pinned: cpu=NAME@sha256:..."
-    ),
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -26,8 +27,13 @@ def compile_command(
     folder: Annotated[Path, typer.Option("--out", help="Folder to write to.")],
     profile: Annotated[str | None, typer.Option(help="One profile; default: all.")] = None,
     image: ImageOption = None,
+    commit: Annotated[
+        str | None,
+        typer.Option(help="What the pipeline version is named after. Default: the commit of the sources."),
+    ] = None,
+    namespace: Annotated[str | None, typer.Option(help="Namespace of the Kubernetes manifests.")] = None,
 ) -> None:
-    """Write the pipeline of each profile as a package that Kubeflow Pipelines loads."""
+    """Write each profile's pipeline: a package that Kubeflow Pipelines loads, and Kubernetes manifests of it."""
     from pipelines.compile import compile_profile
     from pipelines.profile import profile_names
 
@@ -36,44 +42,44 @@ def compile_command(
             "Image parameters have no default: whoever starts a run must give them, pinned by digest."
         )
     for name in [profile] if profile else profile_names():
-        out().print(str(compile_profile(name, folder, _images(image))), soft_wrap=True)
+        compiled = compile_profile(name, folder, parse_images(image), commit=commit, namespace=namespace)
+        out().print(str(compiled.package), soft_wrap=True)
+        out().print(str(compiled.manifests), soft_wrap=True)
 
 
 def submit(
     harness: HarnessArgument,
-    endpoint: Annotated[str, typer.Option(help="Address of the Kubeflow Pipelines API.")],
+    endpoint: EndpointOption,
     profile: Annotated[str, typer.Option(help="Name of a profile, or a YAML file.")] = "h20",
     mode: Annotated[Literal["auto", "train", "screen"], typer.Option(help="As for `hat run`.")] = "auto",
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="As for `hat run`.")
     ] = None,
     image: ImageOption = None,
-    namespace: Annotated[str | None, typer.Option(help="Namespace of a multi-user Kubeflow.")] = None,
+    namespace: NamespaceOption = None,
+    experiment: ExperimentOption = None,
+    token_file: TokenFileOption = None,
+    caching: Annotated[
+        bool | None,
+        typer.Option(
+            "--caching/--no-caching", help="Kubeflow's own cache for all steps. Default: as compiled."
+        ),
+    ] = None,
     registry: RegistryOption = None,
     json_output: JsonFlag = False,
 ) -> None:
     """Publish a harness version to the store and start a run of it on a cluster."""
     from hat.harness.registry import Registry, parse_reference
     from hat.runs.config import parse_overrides
+    from pipelines.kubeflow import Address
     from pipelines.start import RunRequest
-    from pipelines.submit import submit_run
+    from pipelines.submit import Target, submit_run
 
     name, version = parse_reference(harness)
     request = RunRequest(name, version, profile, mode, parse_overrides(settings or []))
-    submitted = submit_run(request, Registry(registry_folder(registry)), endpoint, _images(image), namespace)
+    target = Target(Address(endpoint, namespace, token_file), parse_images(image), experiment, caching)
+    submitted = submit_run(request, Registry(registry_folder(registry)), target)
     if json_output:
         print_json(submitted)
     else:
         out().print(f"{submitted['run_name']}: {submitted['run_id']}", soft_wrap=True)
-
-
-def _images(pairs: list[str] | None) -> dict[str, str]:
-    from hat.errors import BadInput
-
-    images = {}
-    for pair in pairs or []:
-        family, separator, reference = pair.partition("=")
-        if not separator:
-            raise BadInput(f"{pair!r} is not FAMILY=REFERENCE", where="--image")
-        images[family] = reference
-    return images

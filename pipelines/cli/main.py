@@ -19,7 +19,9 @@ from pipelines.cli import (
     reword,
     run,
     runs,
+    schedule,
     serve,
+    watch,
 )
 
 INTERRUPTED = 130
@@ -32,10 +34,11 @@ app = typer.Typer(
     add_completion=False,
 )
 for module in (
-    run, augment, reword, compiling, runs, evaluate, gate, production, export, export_channel, serve
+    run, augment, reword, compiling, watch, runs, evaluate, gate, production, export, export_channel, serve
 ):
     module.register(app)
 app.add_typer(harness.app)
+app.add_typer(schedule.app)
 
 
 def main() -> None:

@@ -155,7 +155,12 @@ def test_compile_writes_a_package_for_each_profile(home: Path, tmp_path: Path) -
     result = hat("compile", "--out", str(tmp_path / "build"))
     assert result.returncode == 0
     written = sorted(path.name for path in (tmp_path / "build").iterdir())
-    assert written == ["hat-h20.yaml", "hat-laptop.yaml", "hat-tiny.yaml"]
+    names = [
+        f"hat-{profile}{kind}"
+        for profile in ("h20", "laptop", "tiny")
+        for kind in (".manifests.yaml", ".yaml")
+    ]
+    assert written == names
 
 
 def test_without_runs_and_promotions_the_lists_are_empty_and_valid(home: Path) -> None:

@@ -163,6 +163,11 @@ def test_a_screen_that_says_train_leads_through_training_to_the_gate(
     assert (record["verdict"], record["trained"], record["promoted"]) == (word, True, promoted)
     assert record["status"] == "succeeded"
     assert record["models"]["candidate"] == "rl"
+    shown = product.root / "home" / "runs" / record["run"] / "kfp"
+    (verdict,) = shown.rglob("finalize/verdict")
+    assert word in verdict.read_text(encoding="utf-8")
+    (report,) = shown.rglob("finalize/report")
+    assert "<html" in report.read_text(encoding="utf-8")
 
 
 def test_a_screen_that_stops_ends_the_run_with_its_verdict(product: Product) -> None:

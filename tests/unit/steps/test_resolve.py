@@ -10,7 +10,7 @@ from hat.errors import BadInput, EnvironmentFailure
 from hat.harness.registry import Registry
 from hat.promotion.ledger import Proposal, promote
 from hat.runs.config import RunConfig
-from hat.runs.harness_archive import publish_harness
+from hat.runs.harness_archive import publish_harness, published_version
 from hat.runs.places import open_run_store
 from hat.steps import resolve
 from hat.steps.subject import Subject
@@ -153,3 +153,38 @@ def test_a_damaged_harness_archive_is_noticed(resolved: Resolver) -> None:
     resolved.store.put(key, resolved.store.get(f"harnesses/live-shop/1.1.0/{other.digest}.tar"))
     with pytest.raises(EnvironmentFailure, match="another digest"):
         resolved.subject.load_harness(resolved.store)
+
+
+def test_latest_is_the_newest_release_in_the_store(resolved: Resolver) -> None:
+    publish_harness(resolved.store, REGISTRY, "live-shop", "1.1.0")
+    assert resolved(version="latest") == "train"
+    assert resolved.subject.version == "1.1.0"
+
+
+def test_latest_of_a_harness_that_was_never_published_is_bad_input(resolved: Resolver) -> None:
+    with pytest.raises(BadInput, match="no version of other is in the store"):
+        published_version(resolved.store, "other", "latest")
+
+
+@pytest.mark.parametrize(
+    ("there", "newest"),
+    [
+        (["1.9.0", "1.10.0"], "1.10.0"),
+        (["1.0.0", "2.0.0-rc.1"], "1.0.0"),
+        (["2.0.0-rc.1", "2.0.0-rc.2"], "2.0.0-rc.2"),
+    ],
+)
+def test_the_newest_version_goes_by_semantic_versioning_and_releases_come_first(
+    resolved: Resolver, there: list[str], newest: str
+) -> None:
+    for version in there:
+        resolved.store.put(f"harnesses/shop/{version}/published.json", b"{}")
+    assert published_version(resolved.store, "shop", "latest") == newest
+
+
+def test_mined_questions_need_their_file_and_a_judge_before_anything_costly(resolved: Resolver) -> None:
+    with pytest.raises(BadInput, match=r"generate\.judge\.url"):
+        resolved(**{"generate.mined_questions": "mined.jsonl"})
+    judge = {"generate.judge.url": "http://127.0.0.1:9/v1", "generate.judge.model": "m"}
+    with pytest.raises(EnvironmentFailure, match=r"127\.0\.0\.1:9/v1"):
+        resolved(**{"generate.mined_questions": "mined.jsonl", **judge})

@@ -1,0 +1,67 @@
+"""Checkpoints of several processes in the store: each stores what it wrote, and all of them make one checkpoint."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from hat.storage import Store
+from hat.training.checkpoints import LOG_NAME
+
+_KEPT = 2
+"""A process's newest checkpoint may be one that another has not finished storing: the one before stays too."""
+
+
+class ShardsInStore(TrainerCallback):
+    """Copies this process's part of each checkpoint to ``<prefix>/checkpoint-<step>/<process>-of-<processes>``."""
+
+    def __init__(self, store: Store, prefix: str, log: Path, *, process: int, processes: int) -> None:
+        self._store = store
+        self._prefix = prefix
+        self._log = log
+        self._part = part_name(process, processes)
+
+    def on_save(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        folder = Path(args.output_dir or ".") / f"checkpoint-{state.global_step}"
+        shutil.copyfile(self._log, folder / LOG_NAME)
+        self._store.put_tree(folder, f"{self._prefix}/{folder.name}/{self._part}")
+        older = [step for step in _steps(self._store, self._prefix) if step < state.global_step]
+        for step in older[: -_KEPT + 1]:
+            self._store.delete_tree(f"{self._prefix}/checkpoint-{step}/{self._part}")
+
+
+def fetch_whole_checkpoint(
+    store: Store, prefix: str, folder: Path, log: Path, *, processes: int
+) -> Path | None:
+    """The newest checkpoint of which every process's part is stored, in ``folder``; None when there is none.
+
+    ZeRO's parts fit the number of processes that wrote them, so those of another number do not count.
+    """
+    parts = [part_name(process, processes) for process in range(processes)]
+    for step in reversed(_steps(store, prefix)):
+        places = [f"{prefix}/checkpoint-{step}/{part}" for part in parts]
+        if any(store.tree(place) is None for place in places):
+            continue
+        target = folder / f"checkpoint-{step}"
+        for place in reversed(places):  # the first process's files last: its log and its state count
+            part = folder / place.rsplit("/", 1)[-1]
+            store.get_tree(place, part)
+            shutil.copytree(part, target, dirs_exist_ok=True)
+            shutil.rmtree(part)
+        shutil.copyfile(target / LOG_NAME, log)
+        return target
+    return None
+
+
+def part_name(process: int, processes: int) -> str:
+    """Name of one process's part."""
+    return f"{process}-of-{processes}"
+
+
+def _steps(store: Store, prefix: str) -> list[int]:
+    names = {key.removeprefix(f"{prefix}/").split("/")[0] for key in store.list(prefix)}
+    steps = [name.removeprefix("checkpoint-") for name in names if name.startswith("checkpoint-")]
+    return sorted(int(step) for step in steps if step.isdigit())

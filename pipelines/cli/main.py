@@ -34,7 +34,18 @@ app = typer.Typer(
     add_completion=False,
 )
 for module in (
-    run, augment, reword, compiling, watch, runs, evaluate, gate, production, export, export_channel, serve
+    run,
+    augment,
+    reword,
+    compiling,
+    watch,
+    runs,
+    evaluate,
+    gate,
+    production,
+    export,
+    export_channel,
+    serve,
 ):
     module.register(app)
 app.add_typer(harness.app)

@@ -13,6 +13,7 @@ from jsonschema.protocols import Validator
 from hat.agent.calls import Call
 from hat.augment.state import HarnessState
 from hat.domains.base import Task
+from hat.harness.reading.schemas import declared_arguments
 from hat.trajectories.record import Turn
 
 
@@ -39,12 +40,18 @@ def arguments_valid(context: CheckContext) -> Mapping[str, str] | None:
     call = context.call
     assert call is not None
     tool = context.state.canonical.tool(call.name)
-    properties = tool.input_schema.get("properties", {})
+    schema = tool.input_schema
+    declared = declared_arguments(schema)
     for name in call.arguments:
-        if name not in properties:
+        if name not in declared and not _open(schema):
             return {"problem": f"`{name}` is not an argument"}
     error = next(iter(_validator(tool.input_schema_json).iter_errors(dict(call.arguments))), None)
     return None if error is None else {"problem": _describe(error)}
+
+
+def _open(schema: Mapping[str, Any]) -> bool:
+    """True when a schema says itself which further arguments it takes."""
+    return isinstance(schema.get("additionalProperties"), dict) or bool(schema.get("patternProperties"))
 
 
 def reply_skill_loaded(context: CheckContext) -> Mapping[str, str] | None:

@@ -74,6 +74,22 @@ class Hook:
 
 
 @dataclass(frozen=True)
+class CommandHook:
+    """A command that may block a call or a reply: JSON on stdin; exit status 0 passes, 2 blocks, others are noted.
+
+    It runs only where a profile allows commands (`hat.agent.command_hooks`).
+    """
+
+    event: str
+    """``PreToolUse`` or ``PreReply``."""
+    matcher: str
+    """A regular expression over tool names that must match as a whole, or ``*`` for all."""
+    command: str
+    """For the shell."""
+    timeout_seconds: float
+
+
+@dataclass(frozen=True)
 class Limits:
     """Bounds of one episode: model turns, tool calls, characters of a reply, corrections after a block."""
 
@@ -112,6 +128,7 @@ class Harness:
     bindings: tuple[tuple[str, Binding], ...]
     files_digest: str = field(default="", compare=False)
     """SHA-256 over the files it was loaded from; empty when it was not loaded from files."""
+    command_hooks: tuple[CommandHook, ...] = ()
 
     @cached_property
     def digest(self) -> str:
@@ -122,6 +139,9 @@ class Harness:
     def content_digest(self) -> str:
         content = asdict(self)
         content.pop("files_digest")
+        if not self.command_hooks:
+            # A harness without commands keeps the digest that it had before there were any.
+            content.pop("command_hooks")
         return sha256_text(canonical_json(content))
 
     def tool(self, name: str) -> Tool:

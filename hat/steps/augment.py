@@ -5,7 +5,7 @@ from pathlib import Path
 from hat.augment.folder import write_report, write_states
 from hat.augment.plan import expert_gold, sample_states, verification_report, verify_states
 from hat.augment.verify import GATES
-from hat.domains.base import get_domain
+from hat.domains.base import domain_of
 from hat.errors import BadInput
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
@@ -25,7 +25,7 @@ def run(*, config: str, subject: str, states_out_dir: str) -> None:
     states = sample_states(
         harness, count=settings.states, run_seed=run_config.seed, split="train", config=settings
     )
-    gold = expert_gold(harness, get_domain(harness.domain), "train")
+    gold = expert_gold(harness, domain_of(harness), "train")
     failures = verify_states(
         states, harness, settings, gold, lambda index: report("augment", index + 1, len(states))
     )

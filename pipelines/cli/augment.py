@@ -110,9 +110,9 @@ def _prove(
 
     from hat.augment.plan import expert_gold, verification_report
     from hat.augment.verify import GATES, verify_state
-    from hat.domains.base import get_domain
+    from hat.domains.base import domain_of
 
-    gold = expert_gold(harness, get_domain(harness.domain), split)
+    gold = expert_gold(harness, domain_of(harness), split)
     failures = []
     for state in track(states, description="verifying", console=err(), transient=True):
         failures += verify_state(state, harness, config, gold)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -51,12 +51,12 @@ def list_versions(registry: RegistryOption = None, json_output: JsonFlag = False
 @app.command()
 def show(reference: SideArgument, registry: RegistryOption = None, json_output: JsonFlag = False) -> None:
     """The prompt, tools and skills as the model sees them, filled in for a sample session."""
-    from hat.domains.base import get_domain
+    from hat.domains.base import domain_of
     from hat.harness.linting.budget import estimate_harness_tokens
     from hat.harness.render import render_skill, render_system_prompt, render_tools
 
     harness = _harness(reference, registry)
-    session = get_domain(harness.domain).sample_session(0, "train")
+    session = domain_of(harness).sample_session(0, "train")
     document: dict[str, Any] = {
         "schema_version": 1,
         "harness": harness.name,
@@ -158,6 +158,41 @@ def new(
     _say(f"{folder}: edit it, say in harness.yaml what changed, then `hat harness lint {folder}`.")
 
 
+@app.command("import")
+def import_source(
+    path: Annotated[Path, typer.Argument(help="A plugin folder, or a tools/list result as a JSON file.")],
+    reference: Annotated[str, typer.Option("--as", metavar="NAME@VERSION", help="What it becomes.")],
+    registry: RegistryOption = None,
+) -> None:
+    """A new version from what a team already has; problems of the source are all told, and then nothing is written."""
+    from hat.errors import BadInput
+    from hat.harness.exchange.imports import import_harness
+    from hat.harness.registry import Registry, parse_reference
+
+    name, version = parse_reference(reference)
+    if version is None:
+        raise BadInput(f"{reference!r} has no version", where="--as", mend="Write NAME@VERSION, as in git@1.0.0.")
+    folder = import_harness(Registry(registry_folder(registry)), path, name, version)
+    _say(f"{folder}: read it through, then `hat harness lint {folder}`.")
+
+
+@app.command()
+def export(
+    reference: SideArgument,
+    out_path: Annotated[Path, typer.Option("--out", metavar="PATH", help="A new file or folder.")],
+    kind: Annotated[
+        Literal["plugin", "tools-list"] | None,
+        typer.Option("--as", help="Default: what the version was imported from."),
+    ] = None,
+    registry: RegistryOption = None,
+) -> None:
+    """A version as a plugin folder or a tools/list result, for other products to read."""
+    from hat.harness.exchange.exports import export_harness
+
+    written = export_harness(_folder(reference, registry), out_path, kind)
+    _say(f"{out_path}: {'a plugin folder' if written == 'plugin' else 'a tools/list result'}.")
+
+
 @app.command()
 def lock(
     name: Annotated[str, typer.Argument(help="Harness.")],
@@ -249,9 +284,22 @@ def _harness(reference: str, registry: Path | None) -> "Harness":
     from hat.harness.load import load_harness
     from hat.harness.registry import Registry, parse_reference
 
-    if "/" in reference or Path(reference, "harness.yaml").is_file():
+    if _is_folder(reference):
         return load_harness(Path(reference))
     return Registry(registry_folder(registry)).load(*parse_reference(reference))
+
+
+def _folder(reference: str, registry: Path | None) -> Path:
+    """The folder of a NAME[@VERSION], or the version's folder itself."""
+    from hat.harness.registry import Registry, parse_reference
+
+    if _is_folder(reference):
+        return Path(reference)
+    return Registry(registry_folder(registry)).folder(*parse_reference(reference))
+
+
+def _is_folder(reference: str) -> bool:
+    return "/" in reference or Path(reference, "harness.yaml").is_file()
 
 
 def _say(text: str) -> None:

@@ -26,6 +26,11 @@ _MANY = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
 _IN_PLACE_ONE = ("not", "if", "then", "else")
 _IN_PLACE_MANY = ("allOf", "anyOf", "oneOf")
+_NAMING_KEYS = frozenset(
+    ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependentRequired", "dependencies",
+     "propertyNames", "patternProperties", "$ref", "$dynamicRef")
+)  # fmt: skip
+"""Keywords of a root schema that can name arguments."""
 MAX_FINDINGS = 20
 
 
@@ -188,6 +193,57 @@ def _target(fragment: str, schema: Any, anchors: dict[str, Place]) -> Place | No
         else:
             return None
     return tuple(place) if isinstance(value, dict | bool) else None
+
+
+def resolve_reference(schema: Any, reference: str) -> Any:
+    """The schema that a local ``$ref`` of ``schema`` names; None when it leads nowhere or out of it."""
+    if not reference.startswith("#"):
+        return None
+    anchors: dict[str, Place] = {}
+    if not reference.startswith("#/"):
+        anchors = {
+            inner["$anchor"]: place
+            for place, inner in subschemas(schema)
+            if isinstance(inner.get("$anchor"), str)
+        }
+    target = _target(reference[1:], schema, anchors)
+    return None if target is None else _at(schema, target)
+
+
+def declared_arguments(schema: dict[str, Any]) -> frozenset[str]:
+    """Names of the arguments that an input schema declares: at its root, or in its unions and references."""
+    names: set[str] = set()
+    seen: set[int] = set()
+    waiting: list[Any] = [schema]
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, dict) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part.get("properties"), dict):
+            names.update(part["properties"])
+        for key in ("allOf", "anyOf", "oneOf"):
+            waiting += part[key] if isinstance(part.get(key), list) else []
+        waiting += [part.get(key) for key in ("if", "then", "else")]
+        if isinstance(part.get("dependentSchemas"), dict):
+            waiting += part["dependentSchemas"].values()
+        if isinstance(part.get("$ref"), str):
+            waiting.append(resolve_reference(schema, part["$ref"]))
+    return frozenset(names)
+
+
+def renameable(schema: dict[str, Any]) -> bool:
+    """True when argument names stand in ``properties`` and ``required`` at the root and nowhere else.
+
+    Elsewhere (unions, references into ``properties``, dependencies) a rename would have to be followed, and a schema
+    that a transform cannot follow is left as it is.
+    """
+    if set(schema) & _NAMING_KEYS:
+        return False
+    references = (inner.get(key) for _, inner in subschemas(schema) for key in ("$ref", "$dynamicRef"))
+    return not any(
+        isinstance(text, str) and (text == "#" or text.startswith("#/properties")) for text in references
+    )
 
 
 def _at(value: Any, place: Place) -> Any:

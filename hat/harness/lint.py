@@ -6,8 +6,8 @@ from hat.errors import BadInput
 from hat.harness.digest import digest_folder
 from hat.harness.linting.bindings import check_bindings
 from hat.harness.linting.budget import check_budget
-from hat.harness.linting.distinct import check_distinct
 from hat.harness.linting.content import check_content
+from hat.harness.linting.distinct import check_distinct
 from hat.harness.linting.hooks import check_hooks
 from hat.harness.linting.limits import check_limits
 from hat.harness.linting.loose import lint_loose_file, lint_plugin

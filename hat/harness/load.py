@@ -251,7 +251,12 @@ def _assembled(
         limits=Limits(**manifest.limits.model_dump()),
         layout=manifest.prompt.layout,
         bindings=tuple(
-            (name, Binding(entry.operation, tuple({**_own_names(tools, name, entry), **entry.arguments}.items())))
+            (
+                name,
+                Binding(
+                    entry.operation, tuple({**_own_names(tools, name, entry), **entry.arguments}.items())
+                ),
+            )
             for name, entry in manifest.bindings.items()
         ),
         files_digest=digest,
@@ -262,4 +267,6 @@ def _assembled(
 def _own_names(tools: tuple[ToolFile, ...], name: str, entry: BindingEntry) -> dict[str, str]:
     """Arguments that a binding leaves out reach the operation under their own names."""
     schema = next((file.tool.input_schema for file in tools if file.tool.name == name), {})
-    return {argument: argument for argument in schema.get("properties", {}) if argument not in entry.arguments}
+    return {
+        argument: argument for argument in schema.get("properties", {}) if argument not in entry.arguments
+    }

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 from hat.errors import BadInput
 from hat.files import canonical_json, sha256_text
 
+HookEvent = Literal["PreToolUse", "PostAssistant", "PreReply"]
 Layout = Literal["markdown", "plain", "json", "xml"]
 
 LOAD_SKILL = "load_skill"
@@ -65,7 +66,7 @@ class Block:
 class Hook:
     """A check at a lifecycle point and the message that the model gets when it blocks."""
 
-    event: Literal["PreToolUse", "PostAssistant", "PreReply"]
+    event: HookEvent
     matcher: str
     """A tool's name, or ``*`` for all."""
     check: str

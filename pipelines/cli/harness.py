@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hat.harness.problems import Problem
 
 FOUND_ERRORS = 1
+_RISK_COLOURS = {"cosmetic": "dim", "preserving": "green", "behaviour-changing": "red"}
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 app = typer.Typer(
@@ -119,12 +120,20 @@ def diff(
     registry: RegistryOption = None,
     json_output: JsonFlag = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="For a pull-request comment.")] = False,
+    html_file: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page for a browser.")
+    ] = None,
 ) -> None:
-    """What changed between two versions, by meaning."""
+    """What changed between two versions, by meaning, how risky each change is, and what it means for training."""
     from hat.harness.diff import diff_harnesses
     from hat.harness.diffing import present
 
     difference = diff_harnesses(_harness(before, registry), _harness(after, registry))
+    if html_file is not None:
+        from hat.files import write_text_atomic
+        from hat.harness.diffing.page import html
+
+        write_text_atomic(html_file, html(difference))
     if json_output:
         print_json(difference.to_json())
         return
@@ -134,10 +143,15 @@ def diff(
         return
     console.print(present.headline(difference), style="bold", markup=False)
     console.print(" ".join(difference.changed.split()), markup=False)
+    console.print(present.summary(difference), markup=False)
     for heading, changes in present.sections(difference).items():
         console.print(f"\n{heading}", style="bold", markup=False)
         for change in changes:
-            console.print(f"  {present.sentence(change)}", markup=False, soft_wrap=True)
+            line = _plain(f"  {present.sentence(change)} ")
+            line.append(f"[{change.risk}]", style=_RISK_COLOURS[change.risk])
+            console.print(line, soft_wrap=True)
+            for refused in change.refused:
+                console.print(f"    refused now: {refused}", style="red", markup=False, soft_wrap=True)
             for sign, line in present.texts(change):
                 style = "red" if sign == "-" else "green"
                 console.print(f"    {sign} {line}", style=style, markup=False, soft_wrap=True)
@@ -171,7 +185,9 @@ def import_source(
 
     name, version = parse_reference(reference)
     if version is None:
-        raise BadInput(f"{reference!r} has no version", where="--as", mend="Write NAME@VERSION, as in git@1.0.0.")
+        raise BadInput(
+            f"{reference!r} has no version", where="--as", mend="Write NAME@VERSION, as in git@1.0.0."
+        )
     folder = import_harness(Registry(registry_folder(registry)), path, name, version)
     _say(f"{folder}: read it through, then `hat harness lint {folder}`.")
 

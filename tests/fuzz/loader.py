@@ -35,15 +35,19 @@ REPOSITORY = Path(__file__).parents[2]
 SHARED = REPOSITORY.parent / "shared" / "data" / "harness_files"
 VERSION = REPOSITORY / "harness_registry" / "live-shop" / "versions" / "1.0.0"
 LONGEST_SECONDS = 10
+"""Of processor time: other work on the machine is no finding."""
 MEMORY_BYTES = 3 << 30
 EXAMPLES_A_ROUND = 200
 SNIPPETS = [
     b"{{", b"}}", b"{%", b"{#", b"`", b"---\n", b"# ", b"- ", b": ", b"&a [*a]", b"*a", b"!!python/name:os", b"\xff",
-    b"\x00", b"\xef\xbb\xbf", b"\xe2\x80\x8b", b"\xe2\x80\xae", b"\r", b"\r\n", b"[" * 70, b'{"a":' * 70, b'"', b"\\ud800",
+    b"\x00", b"\xef\xbb\xbf", b"\xe2\x80\x8b", b"\xe2\x80\xae", b"\r", b"\r\n", b"[" * 70, b'{"a":' * 70, b'"',
+    b"\\ud800",
     b"null", b"true", b"1e999", b"9" * 5000, b"../", b'{"$ref": "#"}', b'"$ref": "#/$defs/a",', b'{"oneOf": []}',
-    b'"type": ["null"],', b'"pattern": "(a+)+$",', b'"items": [],', b'"required": [1],', b'"enum": [],', b"<<: ", b"|", b">",
+    b'"type": ["null"],', b'"pattern": "(a+)+$",', b'"items": [],', b'"required": [1],', b'"enum": [],', b"<<: ",
+    b"|", b">",
     b"'", b"2024-13-40", b"0x", b".nan", b"? ", b"=", b"sk-" * 50, b"ignore all previous instructions", b"a" * 70_000,
-    b'"tools": [', b'"hooks": {"Stop": [{"hooks": []}]},', b'"matcher": "(.*)*",', b'"$schema": "x",', b"{}", b"[]", b",",
+    b'"tools": [', b'"hooks": {"Stop": [{"hooks": []}]},', b'"matcher": "(.*)*",', b'"$schema": "x",', b"{}", b"[]",
+    b",",
 ]  # fmt: skip
 
 
@@ -133,7 +137,7 @@ def _outcome(run: Any) -> str:
 def fuzz(minutes: float, first_seed: int) -> dict[str, Any]:
     """Rounds of examples until the time is over; every finding with what is needed to have it again."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    signal.signal(signal.SIGALRM, _too_slow)
+    signal.signal(signal.SIGPROF, _too_slow)
     files = corpus()
     counts: Counter[str] = Counter()
     findings: list[dict[str, Any]] = []
@@ -153,8 +157,8 @@ def fuzz(minutes: float, first_seed: int) -> dict[str, Any]:
             return
         name, content = files[index]
         changed = edited(content, edits, random.Random(draw))
-        began = time.monotonic()
-        signal.alarm(LONGEST_SECONDS)
+        began = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, LONGEST_SECONDS)
         try:
             with tempfile.TemporaryDirectory() as work:
                 outcome = try_one(kind, name, changed, Path(work))
@@ -165,10 +169,12 @@ def fuzz(minutes: float, first_seed: int) -> dict[str, Any]:
             if all(known["finding"] != finding for known in findings):
                 print(finding, example, file=sys.stderr)
                 traceback.print_exc()
-                findings.append({"finding": finding, "example": [kind, name, edits, draw], "message": str(error)[:300]})
+                findings.append(
+                    {"finding": finding, "example": [kind, name, edits, draw], "message": str(error)[:300]}
+                )
         finally:
-            signal.alarm(0)
-            slowest = max(slowest, time.monotonic() - began)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            slowest = max(slowest, time.process_time() - began)
 
     rounds = 0
     while time.monotonic() - start < 60 * minutes:
@@ -187,18 +193,20 @@ def fuzz(minutes: float, first_seed: int) -> dict[str, Any]:
         "seed_files": len(files),
         "examples": counts.total(),
         "outcomes": dict(sorted(counts.items())),
-        "slowest_seconds": round(slowest, 2),
+        "slowest_processor_seconds": round(slowest, 2),
         "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "findings": findings,
     }
 
 
 def _too_slow(*_: Any) -> None:
-    raise TooSlow(f"longer than {LONGEST_SECONDS} seconds")
+    raise TooSlow(f"longer than {LONGEST_SECONDS} seconds of processor time")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)

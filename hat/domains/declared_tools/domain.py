@@ -77,8 +77,12 @@ class DeclaredTools:
                 continue
             properties = tool.input_schema.get("properties", {})
             renamed = {**{name: name for name in properties}, **dict(binding.arguments)}
-            purpose = _unique(_first_sentence(tool.description or binding.operation), binding.operation, purposes)
-            operations[binding.operation] = Operation(binding.operation, purpose, tool.input_schema_json, renamed)
+            purpose = _unique(
+                _first_sentence(tool.description or binding.operation), binding.operation, purposes
+            )
+            operations[binding.operation] = Operation(
+                binding.operation, purpose, tool.input_schema_json, renamed
+            )
         procedures = [
             Procedure(_unique(_first_sentence(s.description), s.name, purposes), s.name, s.body.title)
             for s in harness.skills

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Mapping
@@ -14,7 +13,18 @@ from hat.harness.reading.schemas import DRAFTS, resolve_reference
 WORDS: Mapping[Split, tuple[str, ...]] = {
     "train": ("amber", "basalt", "cedar", "delta", "ember", "fjord", "garnet", "harbor", "island", "juniper"),
     "dev": ("kelp", "lagoon", "meadow", "nickel", "orchard", "pebble", "quartz", "ridge", "saddle", "tundra"),
-    "test": ("umber", "valley", "willow", "yarrow", "zephyr", "anchor", "breeze", "canyon", "dune", "estuary"),
+    "test": (
+        "umber",
+        "valley",
+        "willow",
+        "yarrow",
+        "zephyr",
+        "anchor",
+        "breeze",
+        "canyon",
+        "dune",
+        "estuary",
+    ),
 }
 """What texts are made of; each split has its own."""
 DEEPEST = 6
@@ -176,7 +186,9 @@ class _Sampler:
         }
         fitting = by_format.get(str(schema.get("format")), f"{word} {self.rng.choice(self.words)}")
         if "pattern" in schema:
-            fitting = _matching(str(schema["pattern"]), [word, *by_format.values(), digits, f"{word}/{word}", "7"])
+            fitting = _matching(
+                str(schema["pattern"]), [word, *by_format.values(), digits, f"{word}/{word}", "7"]
+            )
         least, most = int(schema.get("minLength", 0)), schema.get("maxLength")
         fitting = fitting.ljust(least, "a")
         return fitting if most is None else fitting[: int(most)]
@@ -196,4 +208,4 @@ def _merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, An
         merged["properties"] = {**first["properties"], **second["properties"]}
     if "required" in first and "required" in second:
         merged["required"] = [*first["required"], *second["required"]]
-    return json.loads(json.dumps(merged))  # type: ignore[no-any-return]
+    return merged

@@ -1,6 +1,5 @@
 """`hat harness export`: a version as a plugin folder or a tools/list result, as it was imported but for later edits."""
 
-import json
 import os
 import shutil
 import tempfile
@@ -35,7 +34,9 @@ def export_harness(folder: Path, out: Path, kind: Kind | None = None) -> Kind:
     record: dict[str, Any] = read_json(folder / IMPORT_FILE) if (folder / IMPORT_FILE).is_file() else {}
     kind = kind or record.get("kind")
     if kind not in ("tools-list", "plugin"):
-        raise BadInput("this version was not imported", where=str(folder), mend="Say --as plugin or --as tools-list.")
+        raise BadInput(
+            "this version was not imported", where=str(folder), mend="Say --as plugin or --as tools-list."
+        )
     if out.exists():
         raise BadInput("exists already", where=str(out), mend="Name a new file or folder.")
     generated = frozenset(record.get("generated", ()))

@@ -46,7 +46,9 @@ def read_import(path: Path) -> Source:
     problems = Problems()
     if path.is_dir():
         if not (path / PLUGIN_FILE).is_file():
-            mend = f"A plugin has {PLUGIN_FILE}; tools are imported from the JSON file of a tools/list result."
+            mend = (
+                f"A plugin has {PLUGIN_FILE}; tools are imported from the JSON file of a tools/list result."
+            )
             raise BadInput("not a plugin folder", where=str(path), mend=mend)
         source = _read_plugin(path, problems)
     elif path.is_file():

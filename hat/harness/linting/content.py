@@ -12,10 +12,16 @@ _SECRETS = {
     "an AWS access key": re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
     "a GitHub token": re.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b|\bgithub_pat_[A-Za-z0-9_]{60,255}\b"),
     "a Slack token": re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{20,255}"),
-    "an API key": re.compile(r"\b(?:sk|rk)[-_](?=[A-Za-z_-]{0,255}[0-9])(?=[a-z0-9_-]{0,255}[A-Z])[A-Za-z0-9_-]{20,255}"),
+    "an API key": re.compile(
+        r"\b(?:sk|rk)[-_](?=[A-Za-z_-]{0,255}[0-9])(?=[a-z0-9_-]{0,255}[A-Z])[A-Za-z0-9_-]{20,255}"
+    ),
     "a Google API key": re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b"),
-    "a signed token": re.compile(r"\beyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,2000}"),
-    "a password in an address": re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@${}<]{1,100}:([^\s/@${}<]{6,200})@"),
+    "a signed token": re.compile(
+        r"\beyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,2000}"
+    ),
+    "a password in an address": re.compile(
+        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@${}<]{1,100}:([^\s/@${}<]{6,200})@"
+    ),
 }
 """Formats that their issuers document, so that a hit is hardly ever chance."""
 _ASSIGNED = re.compile(
@@ -27,7 +33,8 @@ _OVERRIDES = re.compile(
     r"(?:previous|prior|above|earlier|preceding|former|system|existing|original)\s+"
     r"(?:\w+\s+)?(?:instructions?|prompts?|rules?|guidelines|directives|messages?)"
     r"|\b(?:you are no longer|pretend (?:that )?you (?:are|have) no (?:rules|restrictions|instructions))"
-    r"|\b(?:do not|never)\s+(?:tell|inform|mention\s+(?:this|it)\s+to|reveal\s+(?:this|it)\s+to)\s+the\s+(?:user|viewer|operator)"
+    r"|\b(?:do not|never)\s+(?:tell|inform|mention\s+(?:this|it)\s+to|reveal\s+(?:this|it)\s+to)"
+    r"\s+the\s+(?:user|viewer|operator)"
     r"|(?:忽略|无视|忘记)[^\n。]{0,8}(?:之前|以上|先前|前面|系统)[^\n。]{0,6}(?:指令|提示|规则|要求)"
 )
 MAX_FINDINGS = 20

@@ -42,7 +42,9 @@ def _check_intents(subject: Subject, problems: Problems) -> None:
     first = {entry.skill.name for entry in subject.reading.skills if entry.skill.name in answered.values()}
     for entry in subject.reading.skills:
         if entry.skill.kind == "reply" and entry.skill.name not in first:
-            message = f"{entry.skill.name} is never the right reply skill: no intent of the domain leads to it"
+            message = (
+                f"{entry.skill.name} is never the right reply skill: no intent of the domain leads to it"
+            )
             problems.add("skill-unreachable", entry.path, message, entry.header.line("metadata"))
     for intent in terms.intents if subject.complete and subject.reading.skills else ():
         if intent not in answered:

@@ -3,10 +3,10 @@
 import difflib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hat.harness.manifest import BuiltinEntry, CommandEntry, HooksFile
-from hat.harness.model import CommandHook, Hook
+from hat.harness.model import CommandHook, Hook, HookEvent
 from hat.harness.problems import Problems
 from hat.harness.reading.checked import checked
 from hat.harness.reading.hook_events import COMMAND_EVENTS, EPISODE_EVENTS, EVENTS
@@ -80,10 +80,12 @@ def check_hooks_file(source: Lined, path: Path, problems: Problems) -> HookFile 
                         problems.add("hooks-schema", path, message, line)
                         usable = False
                         continue
-                    lined = Hook(event, entry.matcher, hook.check, hook.message)
+                    lined = Hook(cast(HookEvent, event), entry.matcher, hook.check, hook.message)
                     checks.append(LinedHook(lined, line, matcher_line, path))
                 elif isinstance(hook, CommandEntry) and event in COMMAND_EVENTS and not hook.in_background:
-                    problems.add("hook-command", path, "a command: it runs only where a profile allows it", line)
+                    problems.add(
+                        "hook-command", path, "a command: it runs only where a profile allows it", line
+                    )
                     matcher = "*" if entry.matcher in ("", "*") else entry.matcher
                     seconds = min(hook.timeout or COMMAND_SECONDS, COMMAND_SECONDS)
                     command = CommandHook(COMMAND_EVENTS[event], matcher, hook.command, seconds)
@@ -110,10 +112,14 @@ def _note_other_layout(source: Lined, path: Path, problems: Problems) -> bool:
             problems.add("hooks-layout", path, message, source.line("hooks", foreign[0]))
             return True
     elif isinstance(value.get("events"), list):
-        message = "a list of events: the public layout has a mapping under `hooks`, event to a list of matchers"
+        message = (
+            "a list of events: the public layout has a mapping under `hooks`, event to a list of matchers"
+        )
         problems.add("hooks-layout", path, message, source.line("events"))
         return True
     elif "hooks" not in value and value and all(event in EVENTS for event in value):
-        problems.add("hooks-layout", path, "the events stand under a key `hooks`", source.line(next(iter(value))))
+        problems.add(
+            "hooks-layout", path, "the events stand under a key `hooks`", source.line(next(iter(value)))
+        )
         return True
     return False

@@ -39,7 +39,9 @@ def servers_place(value: Any) -> tuple[str, ...] | None:
         return None
     if isinstance(value.get("mcpServers"), Mapping):
         return ("mcpServers",)
-    bare = value and all(isinstance(entry, Mapping) and {"command", "url"} & set(entry) for entry in value.values())
+    bare = value and all(
+        isinstance(entry, Mapping) and {"command", "url"} & set(entry) for entry in value.values()
+    )
     return () if bare else None
 
 

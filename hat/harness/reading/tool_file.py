@@ -126,7 +126,9 @@ def check_tools_list(source: Lined, path: Path, problems: Problems) -> tuple[Too
         return ()
     holder = source.part(*place[:-1])
     for key in sorted(set(holder.value) - _LIST_KEYS):
-        problems.add("tool-unknown-key", path, f"{shown(key)} is no key of a tools/list result", holder.line(key))
+        problems.add(
+            "tool-unknown-key", path, f"{shown(key)} is no key of a tools/list result", holder.line(key)
+        )
     if holder.value.get("nextCursor"):
         message = "nextCursor: more tools follow on a page that is not here"
         problems.add("tools-incomplete", path, message, holder.line("nextCursor"))

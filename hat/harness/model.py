@@ -130,6 +130,8 @@ class Harness:
     files_digest: str = field(default="", compare=False)
     """SHA-256 over the files it was loaded from; empty when it was not loaded from files."""
     command_hooks: tuple[CommandHook, ...] = ()
+    commands_allowed: bool = field(default=False, compare=False)
+    """True where a profile lets `command_hooks` run; never what a harness says of itself."""
 
     @cached_property
     def digest(self) -> str:
@@ -140,6 +142,7 @@ class Harness:
     def content_digest(self) -> str:
         content = asdict(self)
         content.pop("files_digest")
+        content.pop("commands_allowed")
         if not self.command_hooks:
             # A harness without commands keeps the digest that it had before there were any.
             content.pop("command_hooks")

@@ -228,25 +228,47 @@ def check(
     base: Annotated[str, typer.Option(help="Git revision to compare with, e.g. main.")],
     registry: RegistryOption = None,
     json_output: JsonFlag = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="For a pull-request comment.")] = False,
 ) -> None:
-    """For pull requests: lint the registry, and see that merged versions are as they were at a revision."""
+    """For pull requests: lint, see that merged versions are as they were, show what is new and what will be done."""
+    from hat.harness.diffing.present import headline, sentence
+    from hat.harness.diffing.present import markdown as difference_markdown
     from hat.harness.immutability import check_against
     from hat.harness.lint import lint_path
     from hat.harness.registry import Registry
+    from hat.harness.review import review
 
     folder = registry_folder(registry)
     frozen = check_against(Registry(folder), base)
     # `unlocked` is a remark; here it is an error of its own, `not-locked`.
     linted = (problem for problem in lint_path(folder) if problem.rule != "unlocked")
-    _report(str(folder), sorted({*linted, *frozen}), json_output)
+    problems = sorted({*linted, *frozen})
+    versions = review(Registry(folder), base)
+    if json_output:
+        _report(str(folder), problems, json_output, versions=[version.to_json() for version in versions])
+        return
+    for version in versions:
+        if markdown and version.difference is not None:
+            out().out(difference_markdown(version.difference), end="\n", highlight=False)
+        elif version.difference is not None:
+            _say(headline(version.difference))
+            for change in version.difference.changes:
+                _say(f"  {sentence(change)} [{change.risk}]")
+        else:
+            _say(f"{'### ' if markdown else ''}{version.harness}@{version.version}")
+        _say(f"{'' if markdown else '  '}{version.plan}.\n".replace("..\n", ".\n"))
+    if not versions:
+        _say(f"No version is new since {base}: the pipeline has nothing to do.")
+    _report(str(folder), problems, json_output)
 
 
-def _report(path: str, problems: Iterable["Problem"], json_output: bool) -> None:
+def _report(path: str, problems: Iterable["Problem"], json_output: bool, **more: Any) -> None:
     """Print problems and leave with status 1 when one is an error."""
     found = list(problems)
     counts = {severity: sum(p.severity == severity for p in found) for severity in _COLOURS}
     if json_output:
-        print_json({"schema_version": 1, "path": path, "problems": [problem.to_json() for problem in found]})
+        shown = [problem.to_json() for problem in found]
+        print_json({"schema_version": 1, "path": path, "problems": shown, **more})
     else:
         from rich.text import Text
 

@@ -87,9 +87,7 @@ class _Comparison:
         if not isinstance(old, Mapping) or not isinstance(new, Mapping):
             return
         pair = (canonical_json(_plain(old)), canonical_json(_plain(new)))
-        same_roots = "$ref" not in pair[0] or canonical_json(self._old_root.get("$defs")) == canonical_json(
-            self._new_root.get("$defs")
-        )
+        same_roots = "$ref" not in pair[0] or self._same_definitions()
         if (pair[0] == pair[1] and same_roots) or pair in self._open or len(place) > _DEEPEST:
             return
         self._open.add(pair)
@@ -107,11 +105,11 @@ class _Comparison:
     def _values(
         self, old: Mapping[str, Any], new: Mapping[str, Any], place: Place
     ) -> Iterator[tuple[Place, str]]:
-        was, now = _types(old), _types(new)
+        was, now = self._types_of(old), _types(new)
         if now is not None:
             lost = sorted((was or _ALL) - now - ({"integer"} if "number" in now else set()))
-            if was is None and _values_of(old) is None and set(old) & {*_UNIONS, "allOf"}:
-                lost = []  # The union's parts say which types there were; they are compared on their own.
+            if was is None and _values_of(old) is None and set(old) & set(_UNIONS):
+                lost = []  # The union's parts say which types there were; each is compared on its own.
             if lost and _values_of(old) is None:
                 yield place, f"values of type {', '.join(lost)} are refused now"
         values, known = _values_of(new), _values_of(old)
@@ -176,20 +174,55 @@ class _Comparison:
     ) -> Iterator[tuple[Place, str]]:
         for part in new.get("allOf", []):
             yield from self.schemas(old, part, place)
-        union = next((key for key in _UNIONS if key in new), None)
-        if union is None:
-            for key in _UNIONS:
-                for part in old.get(key, []):
-                    yield from self.schemas({**_without(old, key), **_mapping(part)}, new, place)
-            return
-        parts = new[union]
+        rest = {key: value for key, value in new.items() if key not in (*_UNIONS, "allOf")}
+        for key in _UNIONS:
+            for part in old.get(key, []):
+                form = self._resolved(part, self._old_root)
+                yield from self.schemas({**_without(old, key), **_mapping(form)}, rest, place)
+        for key in _UNIONS:
+            if key in new:
+                yield from self._forms(old, new[key], key, place)
+
+    def _forms(
+        self, old: Mapping[str, Any], parts: list[Any], union: str, place: Place
+    ) -> Iterator[tuple[Place, str]]:
+        """What of ``old`` fits none of the new forms or, for oneOf, perhaps two of them."""
         olds = next((old[key] for key in _UNIONS if key in old), [_without(old, "allOf")])
         for part in olds:
             if not any(self._accepts_all(part, candidate) for candidate in parts):
                 shown = canonical_json(_plain(part))
                 yield place, f"a form that was accepted fits none of the {union} any more: {shown[:120]}"
-        if union == "oneOf" and len(parts) > len(olds):
-            yield place, "oneOf has more forms: what fits two of them is refused now"
+        same = (
+            canonical_json(_plain(old.get("oneOf"))) == canonical_json(_plain(parts))
+            and self._same_definitions()
+        )
+        if union == "oneOf" and not same and not self._exclusive(parts):
+            yield place, "what fits two forms of the oneOf is refused now"
+
+    def _exclusive(self, parts: list[Any]) -> bool:
+        """True when no value can fit two of the forms: they want different types or different values."""
+        if len(parts) < 2:
+            return True
+        forms = [_mapping(self._resolved(part, self._new_root)) for part in parts]
+        types = [self._types_of(form) for form in forms]
+        if all(types):
+            widened = [kinds | ({"integer"} if "number" in kinds else set()) for kinds in types if kinds]
+            if sum(map(len, widened)) == len(frozenset().union(*widened)):
+                return True
+        values = [_values_of(form) for form in forms]
+        listed = [canonical_json(value) for known in values if known is not None for value in known]
+        return all(known is not None for known in values) and len(set(listed)) == len(listed)
+
+    def _types_of(self, schema: Mapping[str, Any]) -> frozenset[str] | None:
+        """The types that a schema names, itself or in one of its allOf."""
+        parts = [schema, *(_mapping(self._resolved(p, self._old_root)) for p in schema.get("allOf", []))]
+        return next((kinds for part in parts if (kinds := _types(part)) is not None), None)
+
+    def _same_definitions(self) -> bool:
+        return all(
+            canonical_json(self._old_root.get(key)) == canonical_json(self._new_root.get(key))
+            for key in ("$defs", "definitions")
+        )
 
     def _resolved(self, schema: Any, root: Mapping[str, Any]) -> Any:
         for _ in range(_DEEPEST):

@@ -85,7 +85,7 @@ def _manifest(
     # Names are quoted: a tool may be called null, yes or 1e3.
     bindings = [
         f"  {json.dumps(loader)}: {{operation: {LOAD_SKILL}}}",
-        *(f"  {json.dumps(tool)}: {{operation: {json.dumps(tool)}}}" for tool in tools),
+        *(f"  {json.dumps(tool)}: {{operation: {json.dumps(_operation(tool))}}}" for tool in tools),
     ]
     return "\n".join(
         [
@@ -109,6 +109,11 @@ def _manifest(
             "",
         ]
     )
+
+
+def _operation(tool: str) -> str:
+    """The tool's own name, but for the one that means loading a skill of the harness."""
+    return "tool_load_skill" if tool == LOAD_SKILL else tool
 
 
 def _check(check: str, message: str) -> dict[str, Any]:

@@ -4,17 +4,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
-
-from jsonschema import Draft7Validator, Draft202012Validator
-from jsonschema.exceptions import ValidationError
-from jsonschema.protocols import Validator
+from typing import TYPE_CHECKING, Any
 
 from hat.agent.calls import Call
 from hat.augment.state import HarnessState
 from hat.domains.base import Task
 from hat.harness.reading.schemas import declared_arguments
 from hat.trajectories.record import Turn
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
 
 
 @dataclass(frozen=True)
@@ -84,13 +84,16 @@ GENERAL_CHECKS: Mapping[str, Check] = {
 
 
 @lru_cache(maxsize=4096)
-def _validator(schema_json: str) -> Validator:
+def _validator(schema_json: str) -> "Validator":
+    # Imported late: the linter needs the checks' names only, and must start quickly.
+    from jsonschema import Draft7Validator, Draft202012Validator
+
     schema: dict[str, Any] = json.loads(schema_json)
     draft_07 = "draft-07" in str(schema.get("$schema", ""))
     return (Draft7Validator if draft_07 else Draft202012Validator)(schema)
 
 
-def _describe(error: ValidationError) -> str:
+def _describe(error: "ValidationError") -> str:
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
         return f"`{missing}` is missing"

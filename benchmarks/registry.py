@@ -20,8 +20,9 @@ REPETITIONS = 5
 LIVE_SHOP = Path(__file__).parents[1] / "harness_registry" / "live-shop"
 SKILLS = TOOLS = 200
 VERSIONS = 1000
-LINT = "import sys; from pipelines.cli import main; sys.argv = ['hat', 'harness', 'lint', {path!r}, '--json']; main()"
-LIST = "import sys; from pipelines.cli import main; sys.argv = ['hat', 'harness', 'list', '--json', '--registry', {path!r}]; main()"
+HAT = "import sys; from pipelines.cli import main; sys.argv = ['hat', 'harness', {arguments}]; main()"
+LINT = HAT.replace("{arguments}", "'lint', {path!r}, '--json'")
+LIST = HAT.replace("{arguments}", "'list', '--json', '--registry', {path!r}")
 ONLY_LINT = """
 import time, pathlib
 from hat.harness.lint import lint_path

@@ -8,7 +8,6 @@ from hat.augment.state import HarnessState
 from hat.augment.transforms.base import Draw, Transform
 from hat.augment.transforms.names import taken_names
 from hat.harness.model import Tool
-from hat.harness.reading.schemas import declared_arguments, renameable
 
 
 def _rename_tools(state: HarnessState, draw: Draw) -> HarnessState:
@@ -30,14 +29,8 @@ def _rename_arguments(state: HarnessState, draw: Draw) -> HarnessState:
     opaque = draw.rng.random() < draw.config.opaque_share
     shared: dict[str, str] = {}
     arguments = dict(state.codec.arguments)
-    # A name that a schema uses where a rename is not followed stays everywhere, so that it remains unambiguous.
-    pinned = frozenset[str]().union(
-        *(declared_arguments(t.input_schema) for t in state.canonical.tools if not renameable(t.input_schema))
-    )
     for tool in state.canonical.tools:
         for name in tool.input_schema.get("properties", {}):
-            if name in pinned:
-                continue
             if name not in shared:
                 shared[name] = rename(
                     name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng

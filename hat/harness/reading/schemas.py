@@ -26,11 +26,6 @@ _MANY = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
 _IN_PLACE_ONE = ("not", "if", "then", "else")
 _IN_PLACE_MANY = ("allOf", "anyOf", "oneOf")
-_NAMING_KEYS = frozenset(
-    ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependentRequired", "dependencies",
-     "propertyNames", "patternProperties", "$ref", "$dynamicRef")
-)  # fmt: skip
-"""Keywords of a root schema that can name arguments."""
 MAX_FINDINGS = 20
 
 
@@ -230,20 +225,6 @@ def declared_arguments(schema: dict[str, Any]) -> frozenset[str]:
         if isinstance(part.get("$ref"), str):
             waiting.append(resolve_reference(schema, part["$ref"]))
     return frozenset(names)
-
-
-def renameable(schema: dict[str, Any]) -> bool:
-    """True when argument names stand in ``properties`` and ``required`` at the root and nowhere else.
-
-    Elsewhere (unions, references into ``properties``, dependencies) a rename would have to be followed, and a schema
-    that a transform cannot follow is left as it is.
-    """
-    if set(schema) & _NAMING_KEYS:
-        return False
-    references = (inner.get(key) for _, inner in subschemas(schema) for key in ("$ref", "$dynamicRef"))
-    return not any(
-        isinstance(text, str) and (text == "#" or text.startswith("#/properties")) for text in references
-    )
 
 
 def _at(value: Any, place: Place) -> Any:

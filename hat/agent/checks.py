@@ -4,18 +4,19 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
-
-from jsonschema import Draft7Validator, Draft202012Validator
-from jsonschema.exceptions import ValidationError
-from jsonschema.protocols import Validator
+from typing import TYPE_CHECKING, Any
 
 from hat.agent.calls import Call
 from hat.augment.state import HarnessState
 from hat.domains.base import Task
+from hat.harness.reading.schemas import declared_arguments
 from hat.trajectories.record import Turn
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ def argument_problem(schema_json: str, arguments_json: str) -> str | None:
     """What is wrong with arguments under a tool's input schema; None when nothing is. Pure, hence remembered."""
     arguments = json.loads(arguments_json)
     validator = _validator(schema_json)
-    properties = validator.schema.get("properties", {})
+    declared = declared_arguments(validator.schema)
     for name in arguments:
-        if name not in properties:
+        if name not in declared and not _open(validator.schema):
             return f"`{name}` is not an argument"
     error = next(iter(validator.iter_errors(arguments)), None)
     return None if error is None else _describe(error)
@@ -74,6 +75,11 @@ def argument_problem(schema_json: str, arguments_json: str) -> str | None:
 def tool_forbidden(context: CheckContext) -> Mapping[str, str] | None:
     """Never: for a tool, named by the hook's matcher, that is shown and may not be used."""
     return {}
+
+
+def _open(schema: Mapping[str, Any]) -> bool:
+    """True when a schema says itself which further arguments it takes."""
+    return isinstance(schema.get("additionalProperties"), dict) or bool(schema.get("patternProperties"))
 
 
 def reply_skill_loaded(context: CheckContext) -> Mapping[str, str] | None:
@@ -107,13 +113,16 @@ GENERAL_CHECKS: Mapping[str, Check] = {
 
 
 @lru_cache(maxsize=4096)
-def _validator(schema_json: str) -> Validator:
+def _validator(schema_json: str) -> "Validator":
+    # Imported late: the linter needs the checks' names only, and must start quickly.
+    from jsonschema import Draft7Validator, Draft202012Validator
+
     schema: dict[str, Any] = json.loads(schema_json)
     draft_07 = "draft-07" in str(schema.get("$schema", ""))
     return (Draft7Validator if draft_07 else Draft202012Validator)(schema)
 
 
-def _describe(error: ValidationError) -> str:
+def _describe(error: "ValidationError") -> str:
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
         return f"`{missing}` is missing"

@@ -3,21 +3,26 @@
 Generation, reinforcement learning, evaluation and serving all drive this one object.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hat.agent.calls import AssistantTurn, Call, MalformedCall, parse_assistant, render_assistant
 from hat.agent.checks import GENERAL_CHECKS, CheckContext
+from hat.agent.command_hooks import run_command
 from hat.augment.codec import UnknownName
 from hat.augment.state import HarnessState
 from hat.domains.base import Domain, Task, ToolOutcome
 from hat.errors import BadInput
 from hat.files import canonical_json
+from hat.harness.matchers import matches
 from hat.harness.model import LOAD_SKILL, LOAD_SKILL_ARGUMENT
 from hat.harness.render import render_tools
 from hat.trajectories.present import Message, opening_messages, turn_messages
 from hat.trajectories.record import End, Observation, StateReference, Trajectory, Turn, Verdict
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -229,6 +234,24 @@ class Episode:
             parameters = self._checks[hook.check](context)
             if parameters is not None:
                 return Verdict(hook.check, parameters)
+        return self._command_verdict(event, call, reply)
+
+    def _command_verdict(self, event: str, call: Call | None, reply: str | None) -> Verdict | None:
+        """The first command that blocks, where the profile lets commands run."""
+        if not self.state.canonical.commands_allowed:
+            return None
+        payload: dict[str, Any] = {"hook_event_name": event, "session_id": self.id}
+        if call is not None:
+            payload |= {"tool_name": call.name, "tool_input": dict(call.arguments)}
+        else:
+            payload["last_assistant_message"] = reply
+        for hook in self.state.canonical.command_hooks:
+            if hook.event == event and (call is None or matches(hook.matcher, call.name)):
+                outcome = run_command(hook, payload)
+                if outcome.status == "blocked":
+                    return Verdict("command", {"message": outcome.message})
+                if outcome.status == "error":
+                    _LOG.warning("hook command %r: %s", hook.command[:80], outcome.message)
         return None
 
     def _close(self, turn: Turn, *, blocked: bool) -> None:

@@ -133,7 +133,10 @@ class Domain(Protocol):
     def baseline(self) -> Policy: ...
 
 
-_DOMAINS: Mapping[str, str] = {"live_shop": "hat.domains.live_shop.domain:LiveShop"}
+_DOMAINS: Mapping[str, str] = {
+    "live_shop": "hat.domains.live_shop.domain:LiveShop",
+    "declared_tools": "hat.domains.declared_tools.domain:DeclaredTools",
+}
 
 
 def get_domain(name: str) -> Domain:
@@ -148,3 +151,14 @@ def get_domain(name: str) -> Domain:
         raise BadInput(f"unknown domain {name!r}", mend=f"Known: {', '.join(_DOMAINS)}.") from None
     factory: Callable[[], Domain] = getattr(importlib.import_module(module), attribute)
     return factory()
+
+
+def domain_of(harness: Harness) -> Domain:
+    """The domain that a harness works in; made from the harness where its own tools define it.
+
+    Raises:
+        BadInput: there is no such domain.
+    """
+    domain = get_domain(harness.domain)
+    made_for: Callable[[Harness], Domain] | None = getattr(domain, "for_harness", None)
+    return domain if made_for is None else made_for(harness)

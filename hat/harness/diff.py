@@ -3,9 +3,11 @@
 from dataclasses import fields
 
 from hat.harness.diffing.change import Change, Difference, Version
+from hat.harness.diffing.compatibility import narrowings
 from hat.harness.diffing.documents import compare_documents
 from hat.harness.diffing.matching import match, shared_words
 from hat.harness.diffing.names import SAME, Names, match_names
+from hat.harness.diffing.risk import assessed
 from hat.harness.diffing.tools import compare_tools
 from hat.harness.model import Block, Document, Harness, Hook, Limits
 
@@ -26,7 +28,12 @@ def diff_harnesses(before: Harness, after: Harness) -> Difference:
         *_compare_settings(before, after),
     ]
     first, second = (Version(harness.name, harness.version, harness.digest) for harness in (before, after))
-    return Difference(first, second, after.changed, tuple(changes))
+    narrowed = {
+        new.name: narrowings(old.input_schema, new.input_schema, names.arguments[old.name].renamed)
+        for old, new in names.tools.pairs
+        if old.input_schema_json != new.input_schema_json
+    }
+    return Difference(first, second, after.changed, assessed(changes, narrowed))
 
 
 def _compare_skills(names: Names) -> tuple[list[Change], Documents]:
@@ -136,6 +143,11 @@ def _compare_settings(before: Harness, after: Harness) -> list[Change]:
         first, second = getattr(before.limits, limit.name), getattr(after.limits, limit.name)
         if first != second:
             changes.append(Change("limit", "changed", limit.name, str(first), str(second)))
+    commands = [
+        [f"{hook.event} {hook.matcher}: {hook.command}" for hook in h.command_hooks] for h in (before, after)
+    ]
+    changes += [Change("hook", "removed", "command", before=c) for c in commands[0] if c not in commands[1]]
+    changes += [Change("hook", "added", "command", after=c) for c in commands[1] if c not in commands[0]]
     if before.layout != after.layout:
         changes.append(Change("layout", "changed", "layout", before.layout, after.layout))
     if before.domain != after.domain:

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 from hat.errors import BadInput, EnvironmentFailure
+from hat.harness.load import MANIFEST
 from hat.harness.problems import Problem, Problems
 from hat.harness.registry import Registry
 from hat.harness.versions import LOCK_FILE, parse_lock, read_lock
@@ -22,11 +23,9 @@ def check_against(registry: Registry, revision: str) -> tuple[Problem, ...]:
         EnvironmentFailure: Git cannot be run.
     """
     root = registry.root.resolve()
-    found = _git(root, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
-    commit = found.split()[-1]
-    listed = _git(root, "ls-tree", "-r", "--name-only", "-z", commit, "--", ".")
+    commit, listed = _listed(root, revision)
     problems = Problems()
-    for name in sorted(path for path in listed.split("\0") if path.endswith(f"/{LOCK_FILE}")):
+    for name in sorted(path for path in listed if path.endswith(f"/{LOCK_FILE}")):
         if name.count("/") == 1:
             text = _git(root, "show", f"{commit}:./{name}")
             _compare(registry.root / name, text, revision, problems)
@@ -37,6 +36,24 @@ def check_against(registry: Registry, revision: str) -> tuple[Problem, ...]:
                 message = f"{name}@{version} is not in {LOCK_FILE}: run `hat harness lock {name}`"
                 problems.add("not-locked", folder, message)
     return problems.sorted()
+
+
+def versions_at(registry: Registry, revision: str) -> dict[str, frozenset[str]]:
+    """Harness to its versions at a Git revision. Raises what `check_against` raises."""
+    _, names = _listed(registry.root.resolve(), revision)
+    found: dict[str, set[str]] = {}
+    for path in names:
+        parts = path.split("/")
+        if len(parts) == 4 and parts[1] == "versions" and parts[3] == MANIFEST:
+            found.setdefault(parts[0], set()).add(parts[2])
+    return {name: frozenset(versions) for name, versions in found.items()}
+
+
+def _listed(root: Path, revision: str) -> tuple[str, list[str]]:
+    """The commit of a revision, and the files below the registry in it."""
+    found = _git(root, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    commit = found.split()[-1]
+    return commit, _git(root, "ls-tree", "-r", "--name-only", "-z", commit, "--", ".").split("\0")
 
 
 def _compare(path: Path, text: str, revision: str, problems: Problems) -> None:

@@ -1,39 +1,35 @@
 """The linter: all that is wrong with a harness, a version or a file, each finding with rule and line."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from hat.errors import BadInput
 from hat.harness.digest import digest_folder
 from hat.harness.linting.bindings import check_bindings
 from hat.harness.linting.budget import check_budget
+from hat.harness.linting.content import check_content
 from hat.harness.linting.distinct import check_distinct
 from hat.harness.linting.hooks import check_hooks
 from hat.harness.linting.limits import check_limits
+from hat.harness.linting.loose import lint_loose_file, lint_plugin
 from hat.harness.linting.skills import check_skills
 from hat.harness.linting.subject import DomainTerms, Subject, domain_terms
 from hat.harness.linting.symbols import check_symbols
 from hat.harness.linting.templates import check_templates
 from hat.harness.linting.versions import check_locked, check_parent, check_versions_folder
-from hat.harness.load import HOOKS, MANIFEST, Reading, read_harness
+from hat.harness.load import MANIFEST, Reading, read_harness
 from hat.harness.model import Harness
 from hat.harness.problems import BadHarness, Problem, Problems
-from hat.harness.reading.bundle import read_source
-from hat.harness.reading.hooks_file import parse_hooks
-from hat.harness.reading.lined import Lined
-from hat.harness.reading.skill_file import parse_skill
-from hat.harness.reading.strict_json import parse_json
-from hat.harness.reading.tool_file import parse_tool
+from hat.harness.reading.plugin_file import PLUGIN_FILE
 from hat.harness.versions import LOCK_FILE, is_version, read_lock, version_key
 
 _RULES = (
     check_bindings, check_skills, check_hooks, check_limits, check_symbols, check_templates, check_distinct,
-    check_budget,
+    check_budget, check_content,
 )  # fmt: skip
 
 
 def lint_path(path: Path) -> tuple[Problem, ...]:
-    """The problems of a registry, a harness or version folder, or a single SKILL.md, tool or hooks.json.
+    """The problems of a registry, harness, version or plugin folder, or of a single file of one of them.
 
     Raises:
         BadInput: there is nothing at ``path``, or nothing that belongs to a harness.
@@ -50,8 +46,10 @@ def lint_path(path: Path) -> tuple[Problem, ...]:
     harnesses = sorted(entry for entry in path.iterdir() if (entry / "versions").is_dir())
     if harnesses:
         return tuple(problem for entry in harnesses for problem in lint_harness(entry))
+    if (path / PLUGIN_FILE).is_file():
+        return lint_plugin(path)
     raise BadInput(
-        "neither a version, a harness nor a registry",
+        "neither a version, a harness, a registry nor a plugin",
         where=str(path),
         mend=f"A version folder has {MANIFEST}, a harness folder has versions/.",
     )
@@ -103,35 +101,7 @@ def _lint_file(path: Path) -> tuple[Problem, ...]:
                 for problem in lint_version(folder)
                 if Path(problem.file).absolute() == absolute or problem.file == str(folder / inside)
             )
-    problems = Problems()
-    text = read_source(path, problems)
-    if text is None:
-        return problems.sorted()
-    if path.name.endswith("SKILL.md"):
-        parse_skill(text, path, problems, named=path.name == "SKILL.md")
-    elif path.suffix == ".json":
-        _lint_json(text, path, problems)
-    else:
-        raise BadInput(
-            "not a file of a harness",
-            where=str(path),
-            mend="Give a folder, a SKILL.md, a tool's .json or hooks.json.",
-        )
-    return problems.sorted()
-
-
-def _lint_json(text: str, path: Path, problems: Problems) -> None:
-    source: Lined | None = parse_json(text, path, problems)
-    if source is None:
-        return
-    value = source.value
-    keys = set(value) if isinstance(value, Mapping) else set()
-    if path.name == Path(HOOKS).name or "hooks" in keys:
-        parse_hooks(text, path, problems)
-    elif keys & {"name", "inputSchema"}:
-        parse_tool(text, path, problems, named=False)
-    else:
-        raise BadInput("neither an MCP Tool object nor a hooks.json", where=str(path))
+    return lint_loose_file(path)
 
 
 def _read(folder: Path) -> Reading:

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hat.harness.digest import digest_files
-from hat.harness.manifest import Manifest
+from hat.harness.manifest import BindingEntry, Manifest
 from hat.harness.model import Binding, Block, Harness, Limits
 from hat.harness.problems import BadHarness, Problem, Problems
 from hat.harness.reading.bundle import list_files, read_source
 from hat.harness.reading.checked import checked
-from hat.harness.reading.hooks_file import LinedHook, parse_hooks
+from hat.harness.reading.hooks_file import HookFile, parse_hooks
 from hat.harness.reading.lined import Lined
 from hat.harness.reading.markdown import LinedDocument, parse_lined_document
 from hat.harness.reading.names import shown, tool_name_problem
@@ -20,6 +20,10 @@ from hat.harness.reading.tool_file import ToolFile, parse_tool
 
 MANIFEST = "harness.yaml"
 HOOKS = "hooks/hooks.json"
+_RESOURCES = ("scripts", "references", "assets")
+"""Folders of a skill in the Agent Skills format."""
+SOURCE = "source"
+"""The folder in which an imported version keeps what the harness itself does not use."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Reading:
     tools: tuple[ToolFile, ...]
     skills: tuple[SkillFile, ...]
     blocks: tuple[tuple[str, LinedDocument], ...]
-    hooks: tuple[LinedHook, ...]
+    hooks: HookFile
 
 
 def load_harness(folder: Path, *, name: str | None = None, version: str | None = None) -> Harness:
@@ -63,7 +67,7 @@ def read_harness(folder: Path, *, name: str | None = None, version: str | None =
     problems = Problems()
     if not folder.is_dir():
         problems.add("missing-file", folder, "no such harness folder")
-        return Reading(folder, problems.sorted(), None, None, None, (), (), (), ())
+        return Reading(folder, problems.sorted(), None, None, None, (), (), (), HookFile())
     files = list_files(folder, problems)
     present = {path.relative_to(folder).as_posix(): path for path in files}
     source, manifest = read_manifest(folder, problems)
@@ -72,7 +76,7 @@ def read_harness(folder: Path, *, name: str | None = None, version: str | None =
     tools = _read_tools(folder, present, manifest, source, problems)
     skills = _read_skills(present, problems)
     blocks = _read_blocks(folder, manifest, source, problems)
-    hooks = _read_hooks(folder / HOOKS, problems) if HOOKS in present else ()
+    hooks = _read_hooks(folder / HOOKS, problems) if HOOKS in present else HookFile()
     _note_unused(present, manifest, problems)
     harness = None
     if manifest is not None and not problems.errors:
@@ -199,9 +203,9 @@ def _read_blocks(
     return tuple(blocks)
 
 
-def _read_hooks(path: Path, problems: Problems) -> tuple[LinedHook, ...]:
+def _read_hooks(path: Path, problems: Problems) -> HookFile:
     text = read_source(path, problems)
-    return () if text is None else parse_hooks(text, path, problems) or ()
+    return (None if text is None else parse_hooks(text, path, problems)) or HookFile()
 
 
 def _note_unused(present: dict[str, Path], manifest: Manifest | None, problems: Problems) -> None:
@@ -216,6 +220,12 @@ def _note_unused(present: dict[str, Path], manifest: Manifest | None, problems: 
             continue
         if folder == "skills" and rest.count("/") == 1 and rest.endswith("/SKILL.md"):
             continue
+        if folder == "skills" and rest.count("/") >= 2 and rest.split("/")[1] in _RESOURCES:
+            problems.add("skill-resource", path, "kept with the skill; the model is not shown it")
+            continue
+        if folder == SOURCE:
+            # What an import keeps of its source, for the way back.
+            continue
         problems.add("unused-file", path, "no part of the harness reads this file")
 
 
@@ -224,7 +234,7 @@ def _assembled(
     tools: tuple[ToolFile, ...],
     skills: tuple[SkillFile, ...],
     blocks: tuple[tuple[str, LinedDocument], ...],
-    hooks: tuple[LinedHook, ...],
+    hooks: HookFile,
     digest: str,
 ) -> Harness:
     kinds = {entry.id: entry.kind for entry in manifest.prompt.blocks}
@@ -237,12 +247,26 @@ def _assembled(
         tools=tuple(entry.tool for entry in tools),
         skills=tuple(entry.skill for entry in skills),
         blocks=tuple(Block(name, kinds[name], document.document) for name, document in blocks),
-        hooks=tuple(entry.hook for entry in hooks),
+        hooks=tuple(entry.hook for entry in hooks.checks),
         limits=Limits(**manifest.limits.model_dump()),
         layout=manifest.prompt.layout,
         bindings=tuple(
-            (name, Binding(entry.operation, tuple(entry.arguments.items())))
+            (
+                name,
+                Binding(
+                    entry.operation, tuple({**_own_names(tools, name, entry), **entry.arguments}.items())
+                ),
+            )
             for name, entry in manifest.bindings.items()
         ),
         files_digest=digest,
+        command_hooks=tuple(entry.hook for entry in hooks.commands),
     )
+
+
+def _own_names(tools: tuple[ToolFile, ...], name: str, entry: BindingEntry) -> dict[str, str]:
+    """Arguments that a binding leaves out reach the operation under their own names."""
+    schema = next((file.tool.input_schema for file in tools if file.tool.name == name), {})
+    return {
+        argument: argument for argument in schema.get("properties", {}) if argument not in entry.arguments
+    }

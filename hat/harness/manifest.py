@@ -1,4 +1,4 @@
-"""The schema of ``harness.yaml`` and ``hooks.json``: what people write, checked strictly."""
+"""The schemas of ``harness.yaml``, checked strictly, and of ``hooks.json``, which other products write, too."""
 
 from typing import Annotated, Literal
 
@@ -56,21 +56,42 @@ class Manifest(_Strict):
     """Tool to what it does; tools are presented in this order."""
 
 
-class HookEntry(_Strict):
-    type: Literal["builtin", "command"]
-    check: str | None = None
+class BuiltinEntry(_Strict):
+    type: Literal["builtin"]
+    check: Annotated[str, Field(min_length=1)]
     """The built-in check."""
     message: str = ""
-    command: str | None = None
 
 
-class MatcherEntry(_Strict):
+class _Kept(BaseModel):
+    """What other products write: keys that we do not know stay in the file."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class CommandEntry(_Kept):
+    type: Literal["command"]
+    command: Annotated[str, Field(min_length=1)]
+    timeout: Annotated[float, Field(gt=0)] | None = None
+    """Seconds."""
+    in_background: Annotated[bool, Field(alias="async")] = False
+
+
+class OtherEntry(_Kept):
+    """Hooks that ask a model, an agent or a server: never run here."""
+
+    type: Literal["prompt", "agent", "http", "mcp_tool"]
+
+
+class MatcherEntry(_Kept):
     matcher: str = "*"
-    hooks: list[HookEntry]
+    hooks: list[Annotated[BuiltinEntry | CommandEntry | OtherEntry, Field(discriminator="type")]]
 
 
 class HooksFile(_Strict):
     """``hooks/hooks.json``."""
 
     schema_version: Literal[1] = 1
-    hooks: dict[Literal["PreToolUse", "PostAssistant", "PreReply"], list[MatcherEntry]]
+    schema_address: Annotated[str, Field(alias="$schema")] = ""
+    description: str = ""
+    hooks: dict[str, list[MatcherEntry]]

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 from hat.errors import BadInput
 from hat.files import canonical_json, sha256_text
 
+HookEvent = Literal["PreToolUse", "PostAssistant", "PreReply"]
 Layout = Literal["markdown", "plain", "json", "xml"]
 
 LOAD_SKILL = "load_skill"
@@ -72,12 +73,28 @@ class Block:
 class Hook:
     """A check at a lifecycle point and the message that the model gets when it blocks."""
 
-    event: Literal["PreToolUse", "PostAssistant", "PreReply"]
+    event: HookEvent
     matcher: str
     """A tool's name, or ``*`` for all."""
     check: str
     message: str
     """Text with ``{placeholders}`` that the check fills; symbols stand in code spans."""
+
+
+@dataclass(frozen=True)
+class CommandHook:
+    """A command that may block a call or a reply: JSON on stdin; exit status 0 passes, 2 blocks, others are noted.
+
+    It runs only where a profile allows commands (`hat.agent.command_hooks`).
+    """
+
+    event: str
+    """``PreToolUse`` or ``PreReply``."""
+    matcher: str
+    """A regular expression over tool names that must match as a whole, or ``*`` for all."""
+    command: str
+    """For the shell."""
+    timeout_seconds: float
 
 
 @dataclass(frozen=True)
@@ -119,6 +136,9 @@ class Harness:
     bindings: tuple[tuple[str, Binding], ...]
     files_digest: str = field(default="", compare=False)
     """SHA-256 over the files it was loaded from; empty when it was not loaded from files."""
+    command_hooks: tuple[CommandHook, ...] = ()
+    commands_allowed: bool = field(default=False, compare=False)
+    """True where a profile lets `command_hooks` run; never what a harness says of itself."""
 
     @cached_property
     def digest(self) -> str:
@@ -127,10 +147,14 @@ class Harness:
 
     @cached_property
     def content_digest(self) -> str:
+        left_out = {"files_digest", "commands_allowed"}
+        if not self.command_hooks:
+            # A harness without commands keeps the digest that it had before there were any.
+            left_out.add("command_hooks")
         content = (
             f'"{name}":{_canonical(getattr(self, name))}'
             for name in sorted(_field_names(Harness))
-            if name != "files_digest"
+            if name not in left_out
         )
         return sha256_text(f"{{{','.join(content)}}}")
 

@@ -19,6 +19,15 @@ from hat.training.distributed.config import DistributedConfig
 from hat.trajectories.config import GenerateConfig, ValidateConfig
 
 
+class HooksConfig(BaseModel):
+    """What a harness's hooks may do in a run."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    allow_commands: bool = False
+    """Lets hooks of type `command` run, in a child process with limits (`hat.agent.command_hooks`)."""
+
+
 class RunConfig(BaseModel):
     """What `config.json` holds. Every section has defaults that are the vetted setting."""
 
@@ -36,6 +45,8 @@ class RunConfig(BaseModel):
     """Seed of everything random in the run."""
     base_model: str = "smollm2-135m-instruct"
     """What training starts from: the default base, a folder, an s3:// URL or a Hub id."""
+    hooks: HooksConfig = HooksConfig()
+    """What hooks may do."""
     augment: AugmentConfig = AugmentConfig()
     """Harness states."""
     generate: GenerateConfig = GenerateConfig()

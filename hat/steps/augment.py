@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hat.augment.folder import write_report, write_states
 from hat.augment.plan import draw_states, expert_gold, prove_states
-from hat.domains.base import get_domain
+from hat.domains.base import domain_of
 from hat.errors import BadInput
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
@@ -21,7 +21,7 @@ def run(*, config: str, subject: str, states_out_dir: str) -> None:
     run_config = RunConfig.read(config)
     harness = Subject.read(subject).load_harness(open_run_store())
     settings = run_config.augment
-    gold = expert_gold(harness, get_domain(harness.domain), "train")
+    gold = expert_gold(harness, domain_of(harness), "train")
     proof = prove_states(
         draw_states(harness, count=settings.states, run_seed=run_config.seed, split="train", config=settings),
         harness,

@@ -20,7 +20,7 @@ class StepContract:
 
 
 ALWAYS_SECTIONS = ("code_version", "domain", "seed")
-ALWAYS_SUBJECT_FIELDS = ("harness", "version", "harness_digest")
+ALWAYS_SUBJECT_FIELDS = ("harness", "version", "harness_digest", "allow_hook_commands")
 
 STEPS = (
     StepContract("resolve", reusable=False),

@@ -121,6 +121,7 @@ def _subject(
         mode=cast(Literal["auto", "train", "screen"], mode),
         plan="train" if current is None or mode == "train" else "screen",
         gate_policy=files.gate_policy,
+        allow_hook_commands=config.hooks.allow_commands,
         base=base.model_dump(),
         production=current.model if current else None,
         production_version=current.version if current else None,

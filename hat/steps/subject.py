@@ -1,5 +1,6 @@
 """What a run is about: the harness, the model to start from and the pair in production."""
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -43,6 +44,8 @@ class Subject(BaseModel):
     """Digest of the harness in production."""
     production_run: str | None = None
     """The run that put it there."""
+    allow_hook_commands: bool = False
+    """Whether the profile lets hooks of type `command` run."""
     ledger_head: int = 0
     """Sequence number of the ledger's newest entry when the run began; 0 for none."""
 
@@ -67,4 +70,5 @@ class Subject(BaseModel):
         from hat.runs.harness_archive import fetch_harness
 
         with TemporaryDirectory(prefix="hat-harness-") as folder:
-            return fetch_harness(store, self.harness, self.version, self.harness_digest, Path(folder))
+            harness = fetch_harness(store, self.harness, self.version, self.harness_digest, Path(folder))
+        return replace(harness, commands_allowed=self.allow_hook_commands)

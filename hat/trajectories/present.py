@@ -16,6 +16,7 @@ Message = dict[str, Any]
 
 DEFAULT_MESSAGES: Mapping[str, str] = {
     "calls_well_formed": "That call was not readable: {problem}.",
+    "command": "{message}",
     "too_many_calls": "The limit of {limit} tool calls is reached. Reply now.",
 }
 """What is said when the harness has no hook of its own for a check that the episode always makes."""

@@ -104,7 +104,7 @@ def _augment(
     from hat.augment.folder import write_report, write_states
     from hat.augment.plan import draw_states, expert_gold
     from hat.augment.test_use import log_test_use
-    from hat.domains.base import get_domain
+    from hat.domains.base import domain_of
     from hat.errors import BadInput
     from hat.harness.registry import Registry, parse_reference
 
@@ -115,7 +115,7 @@ def _augment(
         config = AugmentConfig.full(split, states=count, original_share=0, **chosen)
     except ValidationError as error:
         raise BadInput(str(error.errors()[0]["ctx"]["error"]), where="--family") from error
-    gold = expert_gold(harness, get_domain(harness.domain), split)
+    gold = expert_gold(harness, domain_of(harness), split)
     tasks = [trajectory.task for trajectory in gold.trajectories]
     states = draw_states(harness, count=count, run_seed=seed, split=split, config=config, tasks=tasks)
     proof = _prove(states, count, harness, config, gold)
@@ -130,14 +130,14 @@ def _augment(
 def _verify(folder: Path, registry: Path) -> dict[str, Any]:
     from hat.augment.folder import read_states_document, resample
     from hat.augment.plan import expert_gold
-    from hat.domains.base import get_domain
+    from hat.domains.base import domain_of
     from hat.harness.registry import Registry
 
     document = read_states_document(folder)
     harness = Registry(registry).load(document["harness"], document["version"])
     planned = document["states"]
     split = cast("Split", planned[0]["split"] if planned else "train")
-    gold = expert_gold(harness, get_domain(harness.domain), split)
+    gold = expert_gold(harness, domain_of(harness), split)
     tasks = [trajectory.task for trajectory in gold.trajectories]
     config, states = resample(document, harness, folder, tasks)
     return _report(_prove(states, len(planned), harness, config, gold), harness)

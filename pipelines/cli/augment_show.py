@@ -33,14 +33,14 @@ def show(
     from hat.augment.side_by_side import side_by_side
     from hat.augment.state import HarnessState
     from hat.augment.test_use import log_test_use
-    from hat.domains.base import get_domain
+    from hat.domains.base import domain_of
     from hat.errors import BadInput
     from hat.files import write_text_atomic
     from hat.harness.registry import Registry, parse_reference
 
     name, version = parse_reference(reference)
     harness = Registry(registry_folder(registry)).load(name, version)
-    trajectory = _of_intent(expert_gold(harness, get_domain(harness.domain), split).trajectories, intent)
+    trajectory = _of_intent(expert_gold(harness, domain_of(harness), split).trajectories, intent)
     # Families that were named are all shown; otherwise what a state of this split is like.
     try:
         settings = {"families": families, "depth": None, "probability": 1} if families else {}
@@ -53,7 +53,7 @@ def show(
     if state.regenerates:
         from hat.augment.regenerate import regenerate
 
-        domain = get_domain(harness.domain)
+        domain = domain_of(harness)
         (trajectory,) = regenerate(state, [trajectory.task], domain, domain.execute)
     pairs = side_by_side(HarnessState.original(harness), state, trajectory)
     title = f"{harness.name}@{harness.version} beside a state of {split}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hat.harness.problems import Problem
 
 FOUND_ERRORS = 1
+_RISK_COLOURS = {"cosmetic": "dim", "preserving": "green", "behaviour-changing": "red"}
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 app = typer.Typer(
@@ -51,12 +52,12 @@ def list_versions(registry: RegistryOption = None, json_output: JsonFlag = False
 @app.command()
 def show(reference: SideArgument, registry: RegistryOption = None, json_output: JsonFlag = False) -> None:
     """The prompt, tools and skills as the model sees them, filled in for a sample session."""
-    from hat.domains.base import get_domain
+    from hat.domains.base import domain_of
     from hat.harness.linting.budget import estimate_harness_tokens
     from hat.harness.render import render_skill, render_system_prompt, render_tools
 
     harness = _harness(reference, registry)
-    session = get_domain(harness.domain).sample_session(0, "train")
+    session = domain_of(harness).sample_session(0, "train")
     document: dict[str, Any] = {
         "schema_version": 1,
         "harness": harness.name,
@@ -119,12 +120,20 @@ def diff(
     registry: RegistryOption = None,
     json_output: JsonFlag = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="For a pull-request comment.")] = False,
+    html_file: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page for a browser.")
+    ] = None,
 ) -> None:
-    """What changed between two versions, by meaning."""
+    """What changed between two versions, by meaning, how risky each change is, and what it means for training."""
     from hat.harness.diff import diff_harnesses
     from hat.harness.diffing import present
 
     difference = diff_harnesses(_harness(before, registry), _harness(after, registry))
+    if html_file is not None:
+        from hat.files import write_text_atomic
+        from hat.harness.diffing.page import html
+
+        write_text_atomic(html_file, html(difference))
     if json_output:
         print_json(difference.to_json())
         return
@@ -134,10 +143,15 @@ def diff(
         return
     console.print(present.headline(difference), style="bold", markup=False)
     console.print(" ".join(difference.changed.split()), markup=False)
+    console.print(present.summary(difference), markup=False)
     for heading, changes in present.sections(difference).items():
         console.print(f"\n{heading}", style="bold", markup=False)
         for change in changes:
-            console.print(f"  {present.sentence(change)}", markup=False, soft_wrap=True)
+            line = _plain(f"  {present.sentence(change)} ")
+            line.append(f"[{change.risk}]", style=_RISK_COLOURS[change.risk])
+            console.print(line, soft_wrap=True)
+            for refused in change.refused:
+                console.print(f"    refused now: {refused}", style="red", markup=False, soft_wrap=True)
             for sign, line in present.texts(change):
                 style = "red" if sign == "-" else "green"
                 console.print(f"    {sign} {line}", style=style, markup=False, soft_wrap=True)
@@ -156,6 +170,43 @@ def new(
 
     folder = new_version(Registry(registry_folder(registry)), name, version, parent)
     _say(f"{folder}: edit it, say in harness.yaml what changed, then `hat harness lint {folder}`.")
+
+
+@app.command("import")
+def import_source(
+    path: Annotated[Path, typer.Argument(help="A plugin folder, or a tools/list result as a JSON file.")],
+    reference: Annotated[str, typer.Option("--as", metavar="NAME@VERSION", help="What it becomes.")],
+    registry: RegistryOption = None,
+) -> None:
+    """A new version from what a team already has; problems of the source are all told, and then nothing is written."""
+    from hat.errors import BadInput
+    from hat.harness.exchange.imports import import_harness
+    from hat.harness.registry import Registry, parse_reference
+
+    name, version = parse_reference(reference)
+    if version is None:
+        raise BadInput(
+            f"{reference!r} has no version", where="--as", mend="Write NAME@VERSION, as in git@1.0.0."
+        )
+    folder = import_harness(Registry(registry_folder(registry)), path, name, version)
+    _say(f"{folder}: read it through, then `hat harness lint {folder}`.")
+
+
+@app.command()
+def export(
+    reference: SideArgument,
+    out_path: Annotated[Path, typer.Option("--out", metavar="PATH", help="A new file or folder.")],
+    kind: Annotated[
+        Literal["plugin", "tools-list"] | None,
+        typer.Option("--as", help="Default: what the version was imported from."),
+    ] = None,
+    registry: RegistryOption = None,
+) -> None:
+    """A version as a plugin folder or a tools/list result, for other products to read."""
+    from hat.harness.exchange.exports import export_harness
+
+    written = export_harness(_folder(reference, registry), out_path, kind)
+    _say(f"{out_path}: {'a plugin folder' if written == 'plugin' else 'a tools/list result'}.")
 
 
 @app.command()
@@ -177,25 +228,47 @@ def check(
     base: Annotated[str, typer.Option(help="Git revision to compare with, e.g. main.")],
     registry: RegistryOption = None,
     json_output: JsonFlag = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="For a pull-request comment.")] = False,
 ) -> None:
-    """For pull requests: lint the registry, and see that merged versions are as they were at a revision."""
+    """For pull requests: lint, see that merged versions are as they were, show what is new and what will be done."""
+    from hat.harness.diffing.present import headline, sentence
+    from hat.harness.diffing.present import markdown as difference_markdown
     from hat.harness.immutability import check_against
     from hat.harness.lint import lint_path
     from hat.harness.registry import Registry
+    from hat.harness.review import review
 
     folder = registry_folder(registry)
     frozen = check_against(Registry(folder), base)
     # `unlocked` is a remark; here it is an error of its own, `not-locked`.
     linted = (problem for problem in lint_path(folder) if problem.rule != "unlocked")
-    _report(str(folder), sorted({*linted, *frozen}), json_output)
+    problems = sorted({*linted, *frozen})
+    versions = review(Registry(folder), base)
+    if json_output:
+        _report(str(folder), problems, json_output, versions=[version.to_json() for version in versions])
+        return
+    for version in versions:
+        if markdown and version.difference is not None:
+            out().out(difference_markdown(version.difference), end="\n", highlight=False)
+        elif version.difference is not None:
+            _say(headline(version.difference))
+            for change in version.difference.changes:
+                _say(f"  {sentence(change)} [{change.risk}]")
+        else:
+            _say(f"{'### ' if markdown else ''}{version.harness}@{version.version}")
+        _say(f"{'' if markdown else '  '}{version.plan}.\n".replace("..\n", ".\n"))
+    if not versions:
+        _say(f"No version is new since {base}: the pipeline has nothing to do.")
+    _report(str(folder), problems, json_output)
 
 
-def _report(path: str, problems: Iterable["Problem"], json_output: bool) -> None:
+def _report(path: str, problems: Iterable["Problem"], json_output: bool, **more: Any) -> None:
     """Print problems and leave with status 1 when one is an error."""
     found = list(problems)
     counts = {severity: sum(p.severity == severity for p in found) for severity in _COLOURS}
     if json_output:
-        print_json({"schema_version": 1, "path": path, "problems": [problem.to_json() for problem in found]})
+        shown = [problem.to_json() for problem in found]
+        print_json({"schema_version": 1, "path": path, "problems": shown, **more})
     else:
         from rich.text import Text
 
@@ -249,9 +322,22 @@ def _harness(reference: str, registry: Path | None) -> "Harness":
     from hat.harness.load import load_harness
     from hat.harness.registry import Registry, parse_reference
 
-    if "/" in reference or Path(reference, "harness.yaml").is_file():
+    if _is_folder(reference):
         return load_harness(Path(reference))
     return Registry(registry_folder(registry)).load(*parse_reference(reference))
+
+
+def _folder(reference: str, registry: Path | None) -> Path:
+    """The folder of a NAME[@VERSION], or the version's folder itself."""
+    from hat.harness.registry import Registry, parse_reference
+
+    if _is_folder(reference):
+        return Path(reference)
+    return Registry(registry_folder(registry)).folder(*parse_reference(reference))
+
+
+def _is_folder(reference: str) -> bool:
+    return "/" in reference or Path(reference, "harness.yaml").is_file()
 
 
 def _say(text: str) -> None:

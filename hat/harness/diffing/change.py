@@ -1,9 +1,12 @@
 """One difference between two versions of a harness, as a value."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Part = Literal["tool", "argument", "skill", "block", "rule", "hook", "limit", "layout", "binding", "domain"]
+Risk = Literal["cosmetic", "preserving", "behaviour-changing"]
+RISKS: tuple[Risk, ...] = ("cosmetic", "preserving", "behaviour-changing")
+"""From nothing the model sees, over what leaves every task's solution as it is, to what may change what is right."""
 Kind = Literal["renamed", "added", "removed", "reworded", "moved", "reordered", "changed"]
 
 
@@ -18,6 +21,13 @@ class Change:
     before: str = ""
     after: str = ""
     note: str = ""
+    risk: Risk = field(default="behaviour-changing", kw_only=True)
+    why: str = field(default="", kw_only=True)
+    """What the class was told by."""
+    training: str = field(default="", kw_only=True)
+    """What it means for training."""
+    refused: tuple[str, ...] = field(default=(), kw_only=True)
+    """For schemas: calls valid before that are refused now."""
 
 
 @dataclass(frozen=True)
@@ -40,4 +50,6 @@ class Difference:
     changes: tuple[Change, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return {"schema_version": 1, **asdict(self), "changes": [asdict(change) for change in self.changes]}
+        risks = {risk: sum(change.risk == risk for change in self.changes) for risk in RISKS}
+        changes = [asdict(change) for change in self.changes]
+        return {"schema_version": 1, **asdict(self), "risks": risks, "changes": changes}

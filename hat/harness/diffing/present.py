@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from hat.harness.diffing.change import Change, Difference
+from hat.harness.diffing.risk import highest
 
 _HEADINGS = {
     "tool": "Tools",
@@ -25,6 +26,21 @@ def headline(difference: Difference) -> str:
     count = len(difference.changes)
     changes = "no difference" if count == 0 else "1 change" if count == 1 else f"{count} changes"
     return f"{before.name}@{before.version} to {after.name}@{after.version}: {changes}"
+
+
+def summary(difference: Difference) -> str:
+    """One sentence on what the difference as a whole means for training."""
+    gravest = highest(difference.changes)
+    if gravest is None or gravest == "cosmetic":
+        return "The model sees the same: it is expected to pass screening, and nothing is trained."
+    if gravest == "preserving":
+        return (
+            "Every task keeps its solution. The model in production is tried first; it is expected to pass where it "
+            "was trained on such variation, and trained again where it does not."
+        )
+    count = sum(change.risk == gravest for change in difference.changes)
+    changes = "one change" if count == 1 else f"{count} changes"
+    return f"What is right may have changed ({changes}). The model in production is tried first; expect a training."
 
 
 def sections(difference: Difference) -> dict[str, list[Change]]:
@@ -65,14 +81,20 @@ def texts(change: Change) -> Iterator[tuple[str, str]]:
 def markdown(difference: Difference) -> str:
     """For a pull-request comment; the harness's texts stand in code blocks or escaped, never as markup."""
     lines = [f"### {headline(difference)}", "", f"> {_escaped(' '.join(difference.changed.split()))}"]
+    lines += ["", summary(difference)]
     for heading, changes in sections(difference).items():
         lines += ["", f"**{heading}**", ""]
         for change in changes:
-            lines.append(f"- {_escaped(sentence(change))}")
+            lines.append(f"- **{change.risk}**: {_escaped(sentence(change))}")
+            lines += [f"  - refused now: {_escaped(line)}" for line in change.refused]
             shown = [f"{sign} {line}" for sign, line in texts(change)]
             if shown:
                 fence = _fence(shown)
                 lines += [f"  {fence}diff", *(f"  {line}" for line in shown), f"  {fence}"]
+    meanings = dict.fromkeys((change.risk, change.training) for change in difference.changes)
+    if meanings:
+        lines += ["", "What it means for training:", ""]
+        lines += [f"- {risk}: {_escaped(training)}" for risk, training in meanings]
     return "\n".join(lines) + "\n"
 
 

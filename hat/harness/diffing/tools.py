@@ -87,7 +87,13 @@ def _compare_binding(old: Tool, new: Tool, names: Names) -> list[Change]:
     before, after = names.before.binding(old.name), names.after.binding(new.name)
     renamed = names.arguments[old.name].renamed
     followed = {renamed.get(argument, argument): target for argument, target in before.arguments}
-    if before.operation == after.operation and followed == dict(after.arguments):
+    matching = names.arguments[old.name].matching
+    # An argument that came or went is told as that; under its own name, it has no binding to speak of.
+    unbound = {(name, name) for name in (*matching.added, *matching.removed)}
+    if (
+        before.operation == after.operation
+        and set(followed.items()) - unbound == set(after.arguments) - unbound
+    ):
         return []
     first, second = (
         _shown({"operation": binding.operation, "arguments": dict(binding.arguments)})

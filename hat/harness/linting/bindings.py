@@ -2,9 +2,12 @@
 
 from hat.harness.linting.subject import Subject
 from hat.harness.manifest import BindingEntry
-from hat.harness.model import LOAD_SKILL
+from hat.harness.model import LOAD_SKILL, LOAD_SKILL_ARGUMENT
 from hat.harness.problems import Problems
 from hat.harness.reading.names import shown
+
+_LOADER = {LOAD_SKILL: (LOAD_SKILL_ARGUMENT,)}
+"""What is checked where the harness's own tools define the domain."""
 
 
 def check_bindings(subject: Subject, problems: Problems) -> None:
@@ -12,19 +15,22 @@ def check_bindings(subject: Subject, problems: Problems) -> None:
     manifest, terms = subject.reading.manifest, subject.terms
     if manifest is None or terms is None:
         return
+    operations = terms.operations
     bound: dict[str, str] = {}
     for tool, binding in manifest.bindings.items():
         line = subject.line("bindings", tool)
-        if binding.operation not in terms.operations:
-            message = f"{tool}: no operation {shown(binding.operation)}; known: {', '.join(terms.operations)}"
+        if operations is not None and binding.operation not in operations:
+            message = f"{tool}: no operation {shown(binding.operation)}; known: {', '.join(operations)}"
             problems.add("binding-operation", subject.manifest_path, message, line)
             continue
         if binding.operation in bound:
             message = f"{bound[binding.operation]} and {tool} both do {binding.operation}"
             problems.add("operation-twice", subject.manifest_path, message, line)
         bound.setdefault(binding.operation, tool)
-        _check_arguments(tool, binding, terms.operations[binding.operation], subject, problems)
-    for operation in terms.operations:
+        arguments = _LOADER if operations is None else operations
+        if binding.operation in arguments:
+            _check_arguments(tool, binding, arguments[binding.operation], subject, problems)
+    for operation in operations or ():
         if operation not in bound and operation != LOAD_SKILL:
             message = f"no tool does {operation}: tasks that need it cannot be solved"
             problems.add("operation-unbound", subject.manifest_path, message, subject.line("bindings"))

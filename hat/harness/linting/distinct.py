@@ -2,16 +2,22 @@
 
 import re
 from collections.abc import Iterable
+from itertools import combinations
 from pathlib import Path
 
 from hat.harness.linting.subject import Subject
 from hat.harness.problems import Problems
+from hat.harness.reading.tool_file import ToolFile
 
 _SEPARATORS = re.compile(r"[\W_]+")
+ALIKE = 0.9
+"""Share of words (Jaccard) from which descriptions of tools with the same arguments count as one."""
+FEWEST_WORDS = 8
+"""Below that, one differing word is a clear difference."""
 
 
 def check_distinct(subject: Subject, problems: Problems) -> None:
-    """Same description, but for case and punctuation."""
+    """Same description, but for case and punctuation; for tools with the same arguments, nearly the same."""
     reading = subject.reading
     tools = ((e.tool.name, e.tool.description, e.path, e.source.line("description")) for e in reading.tools)
     skills = (
@@ -19,13 +25,33 @@ def check_distinct(subject: Subject, problems: Problems) -> None:
     )
     _note("tool", tools, problems)
     _note("skill", skills, problems)
+    _note_alike(reading.tools, problems)
 
 
 def _note(kind: str, entries: Iterable[tuple[str, str, Path, int]], problems: Problems) -> None:
     seen: dict[str, str] = {}
     for name, description, path, line in entries:
-        key = _SEPARATORS.sub(" ", description).strip().casefold()
-        if key in seen:
+        key = _key(description)
+        if key in seen and key:
             message = f"the {kind}s {seen[key]} and {name} have the same description"
             problems.add("indistinct", path, message, line)
         seen.setdefault(key, name)
+
+
+def _note_alike(tools: Iterable[ToolFile], problems: Problems) -> None:
+    groups: dict[tuple[str, ...], list[tuple[ToolFile, str, frozenset[str]]]] = {}
+    for entry in tools:
+        arguments = tuple(sorted(entry.tool.input_schema.get("properties", {})))
+        key = _key(entry.tool.description)
+        groups.setdefault(arguments, []).append((entry, key, frozenset(key.split())))
+    for group in groups.values():
+        for (first, first_key, left), (second, second_key, right) in combinations(group, 2):
+            if first_key == second_key or min(len(left), len(right)) < FEWEST_WORDS:
+                continue
+            if len(left & right) >= ALIKE * len(left | right):
+                message = f"the tools {first.tool.name} and {second.tool.name} are described in almost the same words"
+                problems.add("indistinct", second.path, message, second.source.line("description"))
+
+
+def _key(description: str) -> str:
+    return _SEPARATORS.sub(" ", description).strip().casefold()

@@ -11,7 +11,7 @@ def check_limits(subject: Subject, problems: Problems) -> None:
     if manifest is None:
         return
     limits, file = manifest.limits, subject.manifest_path
-    checks = {lined.hook.check for lined in subject.reading.hooks}
+    checks = {lined.hook.check for lined in subject.reading.hooks.checks}
     if "reply_skill_loaded" in checks and limits.max_turns < 2:
         message = f"a reply needs a skill loaded in an earlier turn, but max_turns is {limits.max_turns}"
         problems.add("limits", file, message, subject.line("limits", "max_turns"))

@@ -39,6 +39,13 @@ def _check_intents(subject: Subject, problems: Problems) -> None:
                     message = f"{answered[intent]} answers {intent}, too"
                     problems.add("intent-twice", entry.path, message, line)
                 answered.setdefault(intent, entry.skill.name)
+    first = {entry.skill.name for entry in subject.reading.skills if entry.skill.name in answered.values()}
+    for entry in subject.reading.skills:
+        if entry.skill.kind == "reply" and entry.skill.name not in first:
+            message = (
+                f"{entry.skill.name} is never the right reply skill: no intent of the domain leads to it"
+            )
+            problems.add("skill-unreachable", entry.path, message, entry.header.line("metadata"))
     for intent in terms.intents if subject.complete and subject.reading.skills else ():
         if intent not in answered:
             message = f"no skill of kind reply has the intent {intent}"

@@ -19,8 +19,8 @@ class DomainTerms:
     """What a harness may refer to in its domain."""
 
     name: str
-    operations: Mapping[str, tuple[str, ...]]
-    """Operation to its arguments, `load_skill` included."""
+    operations: Mapping[str, tuple[str, ...]] | None
+    """Operation to its arguments, `load_skill` included; None where the harness's own tools define them."""
     intents: tuple[str, ...]
     session_values: frozenset[str]
     checks: frozenset[str]
@@ -67,7 +67,9 @@ def domain_terms(name: str) -> DomainTerms:
     domain = get_domain(name)
     return DomainTerms(
         name=name,
-        operations={**domain.operations, LOAD_SKILL: (LOAD_SKILL_ARGUMENT,)},
+        operations=None
+        if hasattr(domain, "for_harness")
+        else {**domain.operations, LOAD_SKILL: (LOAD_SKILL_ARGUMENT,)},
         intents=domain.intents,
         session_values=frozenset(domain.sample_session(0, "train")),
         checks=frozenset((*GENERAL_CHECKS, *domain.checks, *EPISODE_CHECKS)),

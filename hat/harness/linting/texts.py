@@ -41,5 +41,5 @@ def model_texts(subject: Subject) -> Iterator[ModelText]:
             if isinstance(schema.get("description"), str):
                 line = tool.source.line("inputSchema", *place, "description")
                 yield ModelText(schema["description"], tool.path, line, renames=False)
-    for hook in reading.hooks:
+    for hook in reading.hooks.checks:
         yield ModelText(hook.hook.message, hook.path, hook.line, renames=True)

@@ -22,6 +22,27 @@ class Lined:
                 return self.lines[path[:length]]
         return 1
 
+    def part(self, *path: str | int) -> "Lined":
+        """The part at ``path`` as a value of its own."""
+        value = self.value
+        for key in path:
+            value = value[key]
+        size = len(path)
+        lines = {place[size:]: line for place, line in self.lines.items() if place[:size] == path}
+        return Lined(value, lines)
+
+    def parts(self, *path: str | int) -> "list[Lined]":
+        """Each item of the list at ``path``; in one pass, so that a long list is not read once for each item."""
+        items = self.value
+        for key in path:
+            items = items[key]
+        size = len(path)
+        lines: list[dict[Path, int]] = [{} for _ in items]
+        for place, line in self.lines.items():
+            if len(place) > size and place[:size] == path:
+                lines[int(place[size])][place[size + 1 :]] = line
+        return [Lined(item, known) for item, known in zip(items, lines, strict=True)]
+
 
 def has_lone_surrogate(value: Any) -> bool:
     """True when some text in the value cannot be written as UTF-8 (half of an escaped surrogate pair)."""

@@ -190,6 +190,43 @@ def _target(fragment: str, schema: Any, anchors: dict[str, Place]) -> Place | No
     return tuple(place) if isinstance(value, dict | bool) else None
 
 
+def resolve_reference(schema: Any, reference: str) -> Any:
+    """The schema that a local ``$ref`` of ``schema`` names; None when it leads nowhere or out of it."""
+    if not reference.startswith("#"):
+        return None
+    anchors: dict[str, Place] = {}
+    if not reference.startswith("#/"):
+        anchors = {
+            inner["$anchor"]: place
+            for place, inner in subschemas(schema)
+            if isinstance(inner.get("$anchor"), str)
+        }
+    target = _target(reference[1:], schema, anchors)
+    return None if target is None else _at(schema, target)
+
+
+def declared_arguments(schema: dict[str, Any]) -> frozenset[str]:
+    """Names of the arguments that an input schema declares: at its root, or in its unions and references."""
+    names: set[str] = set()
+    seen: set[int] = set()
+    waiting: list[Any] = [schema]
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, dict) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part.get("properties"), dict):
+            names.update(part["properties"])
+        for key in ("allOf", "anyOf", "oneOf"):
+            waiting += part[key] if isinstance(part.get(key), list) else []
+        waiting += [part.get(key) for key in ("if", "then", "else")]
+        if isinstance(part.get("dependentSchemas"), dict):
+            waiting += part["dependentSchemas"].values()
+        if isinstance(part.get("$ref"), str):
+            waiting.append(resolve_reference(schema, part["$ref"]))
+    return frozenset(names)
+
+
 def _at(value: Any, place: Place) -> Any:
     for part in place:
         value = value[part]

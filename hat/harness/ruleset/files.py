@@ -25,6 +25,13 @@ FILES = (
         "Delete it, or name it in harness.yaml. Editors' backup files are found this way.",
     ),
     Rule(
+        "skill-resource",
+        "info",
+        "A file that belongs to a skill",
+        "The Agent Skills format lets a skill bring scripts/, references/ and assets/. They are part of the version "
+        "and of an export; an episode shows the model SKILL.md only, and runs none of them.",
+    ),
+    Rule(
         "not-utf8",
         "error",
         "Text that is not UTF-8",

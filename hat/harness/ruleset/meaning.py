@@ -130,6 +130,34 @@ MEANING = (
         "The model is always given the first one's message.",
     ),
     Rule(
+        "hook-unmatched",
+        "warning",
+        "A command hook that matches no tool",
+        "Its matcher names tools that this version does not have, or is more than names, | between them and .* for "
+        "any text: it will never run.",
+    ),
+    Rule(
+        "skill-unreachable",
+        "warning",
+        "A skill that no task can lead to",
+        "A reply skill without an intent of the domain, or whose intents earlier skills answer, is never the right "
+        "one. Give it an intent, make it a strategy skill, or delete it.",
+    ),
+    Rule(
+        "secret",
+        "error",
+        "A secret in a file",
+        "Versions are kept for ever and copied to every machine that trains. Revoke the secret, take it out, and let "
+        "the environment give it (as in ${TOKEN}).",
+    ),
+    Rule(
+        "prompt-override",
+        "warning",
+        "An instruction that sets the instructions aside",
+        "Texts such as 'ignore all previous instructions' are how a skill or a tool's description takes over the "
+        "system prompt. Leave it out; where it is quoted as an example, say so and accept this warning.",
+    ),
+    Rule(
         "limits",
         "error",
         "Limits that contradict each other or the hooks",
@@ -145,8 +173,9 @@ MEANING = (
     Rule(
         "indistinct",
         "warning",
-        "Two tools or skills with the same description",
-        "A model cannot tell when to use which. Describe the difference.",
+        "Two tools or skills that a model cannot tell apart",
+        "Their descriptions are the same, or nearly so for tools with the same arguments. Describe the difference: "
+        "when to use which.",
     ),
     Rule(
         "token-budget",

@@ -21,7 +21,20 @@ PARTS = (
         "tool-schema",
         "error",
         "A tool file is not an MCP Tool object",
-        "It needs name, description and inputSchema, an object schema; the name is that of the file.",
+        "It needs name and inputSchema, an object schema; in a harness, the name is that of the file.",
+    ),
+    Rule(
+        "tool-description",
+        "warning",
+        "A tool without a description",
+        "MCP allows it, but a model then has only the name to choose by. Say what the tool does.",
+    ),
+    Rule(
+        "tools-incomplete",
+        "warning",
+        "A tools/list result of several pages, of which this is one",
+        "nextCursor says that more follow. Ask the server again with that cursor, and put all tools into "
+        "one list before you import it.",
     ),
     Rule(
         "tool-unknown-key",
@@ -110,15 +123,52 @@ PARTS = (
         "hooks-schema",
         "error",
         "hooks.json does not have the public layout",
-        "hooks: {event: [{matcher, hooks: [{type, check, message}]}]} with the events PreToolUse, "
-        "PostAssistant and PreReply.",
+        "hooks: {event: [{matcher, hooks: [{type, ...}]}]}. type is builtin (with check and message; at "
+        "PreToolUse, PostAssistant and PreReply), command (with command), or another public one. Events are those "
+        "of `hat.harness.reading.hook_events`, which lists them by version of the public layout.",
+    ),
+    Rule(
+        "hooks-layout",
+        "error",
+        "Hooks in the layout of another product",
+        "camelCase events with commands right below them, or a list of events. Write the public layout: "
+        "beforeShellExecution and beforeMCPExecution are PreToolUse with a matcher, afterFileEdit is PostToolUse, "
+        "stop is Stop; each command becomes {type: command, command: ...} in the `hooks` of a matcher.",
     ),
     Rule(
         "hook-command",
-        "error",
+        "warning",
         "A hook that runs a command",
-        "Commands are off: they would run outside of the episode's control, and differently in "
-        "training and serving. Use type builtin with one of the known checks.",
+        "Commands are off unless a profile sets hooks.allow_commands: they cost a process for each call, and a model "
+        "trained without them has not met their messages. Where they run, they get a scrubbed environment and limits "
+        "on processor time, memory, output and wall-clock time. A built-in check costs none of that.",
+    ),
+    Rule(
+        "hook-kept",
+        "info",
+        "A hook that never runs here",
+        "Events such as SessionStart, and hooks that run in the background or ask a model or a server, have no place "
+        "in an episode. The file keeps them byte for byte, so that an export has them.",
+    ),
+    Rule(
+        "mcp-servers",
+        "error",
+        "A .mcp.json that does not name servers",
+        "mcpServers: {name: {command, args, env}} or {name: {type, url, headers}}. No server is started here; export "
+        "its tools/list result and import that.",
+    ),
+    Rule(
+        "plugin-schema",
+        "error",
+        "A plugin.json that is no plugin manifest",
+        "name is needed, in lower-case letters, digits and single hyphens.",
+    ),
+    Rule(
+        "plugin-elsewhere",
+        "warning",
+        "A plugin that keeps parts in unusual places",
+        "Skills are read from skills/, hooks from hooks/hooks.json, servers from .mcp.json. What lies elsewhere is "
+        "kept for the export, and is no part of the harness.",
     ),
     Rule(
         "template-syntax",

@@ -258,7 +258,7 @@ def test_two_blocks_with_one_id_or_one_title_are_refused(shop):
     [
         ({"hooks": {"PreReply": [{"hooks": [{"type": "command", "command": "rm -rf /"}]}]}}, "hook-command"),
         ({"hooks": {"PreReply": [{"hooks": [{"type": "builtin"}]}]}}, "hooks-schema"),
-        ({"hooks": {"SessionStart": []}}, "hooks-schema"),
+        ({"hooks": {"SessionStarted": []}}, "hooks-schema"),
         ({"hooks": {"PreReply": {}}}, "hooks-schema"),
         ({"hook": {}}, "hooks-schema"),
         ({"hooks": {"PreReply": [{"hooks": [{"type": "builtin", "check": "c", "run": 1}]}]}}, "hooks-schema"),

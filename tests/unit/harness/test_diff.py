@@ -8,6 +8,7 @@ import pytest
 
 from hat.harness.diff import diff_harnesses
 from hat.harness.diffing.matching import shared_words
+from hat.harness.diffing.page import html
 from hat.harness.diffing.present import headline, markdown, sentence
 from hat.harness.registry import Registry
 
@@ -170,8 +171,22 @@ def test_the_json_form_has_stable_keys(next_version):
     assert document["schema_version"] == 1
     assert document["before"]["version"] == "1.0.0"
     assert document["changes"] == [
-        {"part": "limit", "kind": "changed", "subject": "max_turns", "before": "6", "after": "5", "note": ""}
+        {
+            "part": "limit",
+            "kind": "changed",
+            "subject": "max_turns",
+            "before": "6",
+            "after": "5",
+            "note": "",
+            "risk": "behaviour-changing",
+            "why": "what is right may be another thing now",
+            "training": (
+                "screening decides: where the model in production fails, a new one is trained under this version"
+            ),
+            "refused": (),
+        }
     ]
+    assert document["risks"] == {"cosmetic": 0, "preserving": 0, "behaviour-changing": 1}
     json.dumps(document)
 
 
@@ -192,3 +207,76 @@ def test_shared_words_ignores_order_and_case_and_reads_chinese():
     assert shared_words("a b", "c d") == 0
     assert shared_words("七天无理由退货", "七天内退货") > 0.6
     assert shared_words("", "") == 1
+
+
+def risks(next_version):
+    before, after = next_version.registry.load("shop", "1.0.0"), next_version.load()
+    return {change.subject: (change.risk, change.why) for change in diff_harnesses(before, after).changes}
+
+
+@pytest.mark.parametrize(
+    ("new", "risk"),
+    [
+        ("Food: not ever.", "preserving"),
+        ("Food: maybe.", "behaviour-changing"),
+        ("Food and toys: never within 7 days.", "behaviour-changing"),
+    ],
+)
+def test_a_reworded_rule_is_classed_by_what_decides_a_case(next_version, new, risk):
+    next_version.edit("skills/returns-desk/SKILL.md", "Food: never.", new)
+    assert next(found for found, _ in risks(next_version).values()) == risk
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "risk"),
+    [
+        ("tools/stock.json", "How many are left", "Units left", "preserving"),
+        ("tools/stock.json", "integer", "number", "preserving"),
+        ("tools/stock.json", "integer", "string", "behaviour-changing"),
+        ("tools/stock.json", "false", "true", "preserving"),
+        ("prompts/rules.md", "- Never guess.\n", "", "behaviour-changing"),
+        ("harness.yaml", "layout: markdown", "layout: json", "preserving"),
+        ("hooks/hooks.json", "Wrong:", "Not right:", "preserving"),
+        ("harness.yaml", "operation: check_stock", "operation: find_coupon", "behaviour-changing"),
+    ],
+)
+def test_each_change_has_a_risk(next_version, file, old, new, risk):
+    next_version.edit(file, old, new)
+    assert [found for found, _ in risks(next_version).values()] == [risk]
+
+
+def test_calls_that_are_refused_now_are_named_at_their_change(next_version):
+    schema = {
+        "type": "object",
+        "properties": {"link_id": {"type": "integer", "maximum": 9}, "colour": {"type": "string"}},
+        "required": ["link_id", "colour"],
+        "additionalProperties": False,
+    }
+    next_version.edit_tool("stock", inputSchema=schema)
+    before = next_version.registry.load("shop", "1.0.0")
+    refused = {
+        change.subject: change.refused for change in diff_harnesses(before, next_version.load()).changes
+    }
+    assert refused["stock.link_id, schema"] == ("above 9 is refused now (maximum)",)
+    assert refused["stock.colour"] == ("calls without it are refused now: it is required",)
+
+
+def test_the_edits_of_1_1_0_are_classed():
+    difference = diff_harnesses(REGISTRY.load("live-shop", "1.0.0"), REGISTRY.load("live-shop", "1.1.0"))
+    assert {change.risk for change in difference.changes} <= {"cosmetic", "preserving"}
+    assert {(c.kind, c.before, c.after) for c in difference.changes if c.kind == "renamed"} == {
+        ("renamed", "get_product_info", "lookup_item"),
+        ("renamed", "link_id", "item_link"),
+        ("renamed", "find_coupon", "get_deal"),
+        ("renamed", "delivery", "shipping-info"),
+    }
+
+
+def test_the_page_is_whole_and_escapes_what_harnesses_say(next_version):
+    next_version.edit("prompts/rules.md", "Never guess.", "Never <script>alert(1)</script> guess.")
+    next_version.edit("harness.yaml", "Text of 1.1.0.", "A & B <b>.")
+    page = html(diff_harnesses(next_version.registry.load("shop", "1.0.0"), next_version.load()))
+    assert "<script" not in page
+    assert "A &amp; B &lt;b&gt;." in page
+    assert 'name="viewport"' in page
+    assert "http" not in page

@@ -227,7 +227,7 @@ def test_a_file_outside_of_any_harness_is_judged_by_its_own_format(tmp_path):
     tool.write_text('{"name": "a b", "description": "x", "inputSchema": {"type": "object"}}')
     assert {p.rule for p in lint_path(tool)} == {"illegal-name"}
     hooks = tmp_path / "hooks.json"
-    hooks.write_text('{"hooks": {"Stop": []}}')
+    hooks.write_text('{"hooks": {"Stopped": []}}')
     assert {p.rule for p in lint_path(hooks)} == {"hooks-schema"}
 
 

@@ -1,0 +1,1 @@
+"""The domain of imported harnesses: their own tools, simulated from what their schemas declare."""

@@ -1,0 +1,1 @@
+"""Harnesses in and out: tools/list results and plugin folders become versions, and versions become them again."""

@@ -11,6 +11,8 @@ from hat.augment.transforms.base import Draw, Skip, Transform, broken_bijection,
 from hat.augment.transforms.names import taken_names
 from hat.augment.transforms.schemas import unsupported
 from hat.harness.model import UNAVAILABLE, Harness, Tool
+from hat.harness.reading.schemas import subschemas
+from hat.harness.symbols import code_spans
 
 
 class RenameTools(Transform):
@@ -64,6 +66,7 @@ class RenameArguments(Transform):
         left = {
             name for tool in state.canonical.tools if unsupported(tool.input_schema) for name in _names(tool)
         }
+        left |= _named_in_schemas(state.canonical)
         for tool in state.canonical.tools:
             reason = unsupported(tool.input_schema)
             if reason:
@@ -175,3 +178,15 @@ def _shuffle_arguments(tool: Tool, draw: Draw) -> Tool:
     draw.rng.shuffle(names)
     schema["properties"] = {name: schema["properties"][name] for name in names}
     return replace(tool, input_schema_json=json.dumps(schema, ensure_ascii=False))
+
+
+def _named_in_schemas(harness: Harness) -> set[str]:
+    """Code spans in descriptions inside schemas, which no rename follows."""
+    return {
+        part
+        for tool in harness.tools
+        for place, schema in subschemas(tool.input_schema)
+        if isinstance(schema.get("description"), str)
+        for _, span in code_spans(schema["description"])
+        for part in span.split(".")
+    }

@@ -108,6 +108,11 @@ class DeclaredTools:
         """
         rng = random.Random(sha256_text(f"{split}/{seed}"))
         subjects: list[Operation | Procedure] = [*self.known.values(), *self.procedures]
+        if not subjects:
+            raise BadInput(
+                f"the domain {self.name} is made of a harness's tools and skills, and here are none",
+                mend="Give the harness a tool or a strategy skill; runs and evaluations need a domain of their own.",
+            )
         tasks: list[Task] = []
         while len(tasks) < count:
             before = len(tasks)

@@ -94,6 +94,28 @@ def test_diff_prints_each_form(shop, next_version):
     )
 
 
+def test_import_and_export_go_there_and_back(shop, tmp_path):
+    tool = {"name": "find", "description": "Find it", "inputSchema": {"type": "object"}}
+    source, back = tmp_path / "list.json", tmp_path / "back.json"
+    source.write_text(json.dumps({"tools": [tool]}))
+    assert "hat harness lint" in hat_harness(shop, "import", str(source), "--as", "found@1.0.0")
+    assert "a tools/list result" in hat_harness(shop, "export", "found@1.0.0", "--out", str(back))
+    assert json.loads(back.read_text()) == {"tools": [tool]}
+    with pytest.raises(BadInput, match="has no version"):
+        hat_harness(shop, "import", str(source), "--as", "found")
+    with pytest.raises(BadInput, match="was not imported"):
+        hat_harness(shop, "export", "shop@1.0.0", "--out", str(tmp_path / "other"))
+
+
+def test_diff_writes_a_page(shop, next_version, tmp_path):
+    next_version.edit("harness.yaml", "max_turns: 6", "max_turns: 5")
+    page = tmp_path / "diff.html"
+    assert "[behaviour-changing]" in hat_harness(
+        shop, "diff", "shop@1.0.0", "shop@1.1.0", "--html", str(page)
+    )
+    assert page.read_text().startswith("<!doctype html>")
+
+
 def test_new_edit_lock_and_check_is_the_way_of_a_harness_commit(shop, tmp_path):
     def git(*arguments):
         identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
@@ -109,7 +131,29 @@ def test_new_edit_lock_and_check_is_the_way_of_a_harness_commit(shop, tmp_path):
     text = manifest.read_text()
     manifest.write_text(text.replace(text.splitlines()[4], "changed: Shorter replies."))
     assert "locked 1.0.1; 1 locked before" in hat_harness(shop, "lock", "shop")
-    assert "no problems" in hat_harness(shop, "check", "--base", "main")
+    text = hat_harness(shop, "check", "--base", "main")
+    assert "no problems" in text
+    assert "shop@1.0.0 to shop@1.0.1: no difference" in text
+    assert "`hat run shop@1.0.1` screens" in text
+    (shop.folder.parent / "1.0.1" / "prompts" / "rules.md").write_text(
+        "# Rules\n\n- Use `get_info` for prices.\n"
+    )
+    document = json.loads(hat_harness(shop, "check", "--base", "main", "--json", status=1))
+    assert "locked-digest" in {problem["rule"] for problem in document["problems"]}
+    lock = shop.root / "shop" / "versions.lock"
+    lock.write_text(
+        "".join(line for line in lock.read_text().splitlines(keepends=True) if "1.0.1" not in line)
+    )
+    hat_harness(shop, "lock", "shop")
+    (version,) = json.loads(hat_harness(shop, "check", "--base", "main", "--json"))["versions"]
+    assert (version["version"], version["parent"], version["risk"]) == (
+        "1.0.1",
+        "1.0.0",
+        "behaviour-changing",
+    )
+    assert "**behaviour-changing**: text removed" in hat_harness(
+        shop, "check", "--base", "main", "--markdown"
+    )
 
 
 def test_starting_a_harness_command_imports_no_heavy_library():

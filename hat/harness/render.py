@@ -3,8 +3,8 @@
 import json
 from collections.abc import Mapping
 from functools import lru_cache
+from html import escape
 from typing import Any
-from xml.sax.saxutils import escape
 
 from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -82,8 +82,8 @@ def _plain(document: Document) -> str:
 
 
 def _xml(document: Document) -> str:
-    items = "".join(f"<item>{escape(item)}</item>" for item in document.items)
-    title = escape(document.title, {'"': "&quot;"})
+    items = "".join(f"<item>{escape(item, quote=False)}</item>" for item in document.items)
+    title = escape(document.title, quote=False).replace('"', "&quot;")
     return f'<section title="{title}">{items}</section>'
 
 

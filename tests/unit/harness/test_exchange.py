@@ -65,9 +65,9 @@ def errors(folder):
     return [problem for problem in lint_path(folder) if problem.severity == "error"]
 
 
-def gates_hold(registry, name, count=6):
+def gates_hold(registry, name, count=6, families=AugmentConfig().families):
     harness = registry.load(name)
-    config = AugmentConfig(states=count, original_share=0)
+    config = AugmentConfig(states=count, original_share=0, families=families)
     states = sample_states(harness, count=count, run_seed=0, split="train", config=config)
     return verify_states(states, harness, config, expert_gold(harness, domain_of(harness), "train")) == []
 
@@ -144,6 +144,16 @@ def test_an_edit_after_the_import_is_in_the_export(registry, plugin, tmp_path):
 def test_recursive_and_union_schemas_keep_every_gate(registry, tmp_path):
     import_harness(registry, tools_file(tmp_path, {"tools": [TOOL, UNION]}), "users", "1.0.0")
     assert gates_hold(registry, "users")
+
+
+def test_an_argument_that_a_schemas_description_names_keeps_every_gate(registry, tmp_path):
+    properties = {
+        "sort": {"type": "object", "properties": {"by": {"type": "string", "description": "Needs `sort`"}}},
+        "name": {"type": "string"},
+    }
+    tool = {**TOOL, "inputSchema": {"type": "object", "properties": properties, "required": ["name"]}}
+    import_harness(registry, tools_file(tmp_path, {"tools": [tool]}), "users", "1.0.0")
+    assert gates_hold(registry, "users", count=16, families=("T2",))
 
 
 def test_a_plugin_without_tools_keeps_every_gate(registry, plugin):

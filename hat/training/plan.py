@@ -37,17 +37,20 @@ def plan_packs(
 ) -> list[PlannedPack]:
     """Give each state ``whole`` trajectories and ``openings`` of one session, chosen by chance among the least used.
 
+    Sessions with fewer trajectories than a pack needs are left out.
+
     Raises:
-        BadInput: there are no trajectories, or a session has fewer than a pack needs.
+        BadInput: there are no trajectories, or no session has as many as a pack needs.
     """
     per_pack = whole + openings
-    pools = _by_session(trajectories)
-    if not pools:
+    sessions = _by_session(trajectories)
+    if not sessions:
         raise BadInput("there are no trajectories to train on")
-    small = min(len(pool) for pool in pools)
-    if small < per_pack:
+    pools = [pool for pool in sessions if len(pool) >= per_pack]
+    if not pools:
+        most = max(len(pool) for pool in sessions)
         raise BadInput(
-            f"a session has {small} trajectories, fewer than the {per_pack} of one pack",
+            f"no session has more than {most} trajectories, fewer than the {per_pack} of one pack",
             mend="Raise generate.tasks, or lower augment.tasks_per_state or sft.openings_per_state.",
         )
     rng = random.Random(seed)

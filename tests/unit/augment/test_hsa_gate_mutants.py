@@ -203,7 +203,11 @@ BREAKS: dict[str, tuple[str, Change, str]] = {
     "a skill that another names is dropped": ("S4", without_skill("item-qa"), "G6"),
     "the strategy is dropped": ("S4", without_skill("compare-items"), "G3"),
     "a literal of a rule changes": ("S4", texts(lambda item: item.replace("30 days", "31 days")), "G1"),
-    "a skill's text loses its rule": ("S4", texts(lambda item: item.replace("as clothing: 7 days, ", "")), "G6"),
+    "a skill's text loses its rule": (
+        "S4",
+        texts(lambda item: item.replace("as clothing: 7 days, ", "")),
+        "G6",
+    ),
     # P1
     "an item is lost": ("P1", block_items(lambda items: items[1:]), "G1"),
     "an item is there twice": ("P1", block_items(lambda items: (*items, *items[:1])), "G1"),

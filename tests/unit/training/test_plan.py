@@ -37,6 +37,8 @@ def test_a_pack_is_of_one_session_and_none_of_its_trajectories_comes_twice(
 
 
 def test_trajectories_of_a_session_are_used_about_equally_often(trajectories: list[Trajectory]) -> None:
+    per_session = Counter(str(one.task.session) for one in trajectories)
+    trajectories = [one for one in trajectories if per_session[str(one.task.session)] >= 5]
     packs = plan_packs(trajectories, range(64), 2, 3, seed=0)
     uses = Counter(one.id for pack in packs for one in (*pack.trajectories, *pack.openings))
     sessions: dict[str, list[int]] = {}
@@ -58,6 +60,12 @@ def test_the_same_seed_gives_the_same_plan_and_each_state_is_used_once(
 def test_too_few_trajectories_are_refused(trajectories: list[Trajectory]) -> None:
     with pytest.raises(BadInput, match="no trajectories"):
         plan_packs([], [0], 1, 0, seed=0)
+    with pytest.raises(BadInput, match="fewer than the 99"):
+        plan_packs(trajectories, [0], 90, 9, seed=0)
+
+
+def test_a_session_too_small_for_a_pack_is_left_out(trajectories: list[Trajectory]) -> None:
     lonely = replace(trajectories[0], task=replace(trajectories[0].task, session={"host": "Nobody"}))
-    with pytest.raises(BadInput, match="fewer than the 4"):
-        plan_packs([*trajectories, lonely], [0], 2, 2, seed=0)
+    packs = plan_packs([*trajectories, lonely], range(16), 2, 2, seed=0)
+    assert len(packs) == 16
+    assert not any("Nobody" in one.task.session.values() for pack in packs for one in pack.trajectories)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hat.augment.config import AugmentConfig
+from hat.augment.config import DEFAULT_FAMILIES, AugmentConfig
 from hat.augment.plan import expert_gold, sample_states, verify_states
 from hat.domains.base import domain_of
 from hat.errors import BadInput
@@ -65,7 +65,7 @@ def errors(folder):
     return [problem for problem in lint_path(folder) if problem.severity == "error"]
 
 
-def gates_hold(registry, name, count=6, families=AugmentConfig().families):
+def gates_hold(registry, name, count=6, families=DEFAULT_FAMILIES):
     harness = registry.load(name)
     config = AugmentConfig(states=count, original_share=0, families=families)
     states = sample_states(harness, count=count, run_seed=0, split="train", config=config)

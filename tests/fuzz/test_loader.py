@@ -8,7 +8,17 @@ from pathlib import Path
 
 def test_a_few_seconds_of_fuzzing_find_nothing(tmp_path):
     report = tmp_path / "report.json"
-    command = [sys.executable, "-m", "tests.fuzz.loader", "--minutes", "0.1", "--seed", "7", "--out", str(report)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fuzz.loader",
+        "--minutes",
+        "0.1",
+        "--seed",
+        "7",
+        "--out",
+        str(report),
+    ]
     result = subprocess.run(
         command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
     )

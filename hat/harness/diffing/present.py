@@ -35,8 +35,8 @@ def summary(difference: Difference) -> str:
         return "The model sees the same: it is expected to pass screening, and nothing is trained."
     if gravest == "preserving":
         return (
-            "Every task keeps its solution. The model in production is tried first; it is expected to pass where it "
-            "was trained on such variation, and trained again where it does not."
+            "Every task keeps its solution. The model in production is tried first; where it does not pass, a new "
+            "one is trained under this version."
         )
     count = sum(change.risk == gravest for change in difference.changes)
     changes = "one change" if count == 1 else f"{count} changes"

@@ -102,14 +102,14 @@ def _reworded_rule(before: str, after: str) -> tuple[Risk, str]:
 
 def _training(change: Change, risk: Risk) -> str:
     if risk == "cosmetic":
-        return "none: the model sees the same"
+        return "nothing to train"
     family = COVERING.get((change.part, change.kind))
     if risk == "behaviour-changing":
         return (
             "screening decides: where the model in production fails, a new one is trained under this version"
         )
     if family in FAMILIES:
-        return f"family {family} trains models for such changes: the model in production is expected to pass screening"
+        return f"family {family} varies this in training; screening shows whether the model in production copes"
     if family is not None:
         return f"no family trained here varies this ({family} would): screening decides"
     return "screening decides"

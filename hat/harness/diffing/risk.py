@@ -109,7 +109,9 @@ def _training(change: Change, risk: Risk) -> str:
             "screening decides: where the model in production fails, a new one is trained under this version"
         )
     if family in FAMILIES:
-        return f"family {family} varies this in training; screening shows whether the model in production copes"
+        return (
+            f"family {family} varies this in training; screening shows whether the model in production copes"
+        )
     if family is not None:
         return f"no family trained here varies this ({family} would): screening decides"
     return "screening decides"

@@ -2,16 +2,14 @@
 
 from typing import Any
 
-import yaml
-
-from hat.errors import BadInput, EnvironmentFailure
+from hat.errors import EnvironmentFailure
 from hat.harness.registry import Registry
-from hat.promotion.ledger import LedgerEntry, production
+from hat.promotion.channels import render_channels
+from hat.promotion.ledger import production
 from hat.storage import Store
 from pipelines.watching.repository import Repository
 
 FILE = "channels.yaml"
-HEAD = "# Which pair serves each channel. Written from the ledger by `hat watch` alone: do not edit it by hand.\n"
 
 
 def changed_channels(store: Store, registry: Registry, environment: str, channel: str) -> dict[str, str]:
@@ -29,27 +27,6 @@ def changed_channels(store: Store, registry: Registry, environment: str, channel
         if wanted != text:
             changed[name] = wanted
     return changed
-
-
-def render_channels(text: str, channel: str, entry: LedgerEntry | None, *, where: str) -> str:
-    """The file's text with one channel as the ledger has it; other channels stay. Raises `BadInput`."""
-    document = yaml.safe_load(text) if text else {"schema_version": 1, "channels": {}}
-    if not isinstance(document, dict) or not isinstance(document.get("channels"), dict):
-        raise BadInput("not a file of channels", where=where, mend="Restore it: only `hat watch` writes it.")
-    channels: dict[str, Any] = {key: value for key, value in document["channels"].items() if key != channel}
-    if entry is not None:
-        channels[channel] = {
-            "environment": entry.environment,
-            "version": entry.version,
-            "harness_digest": entry.harness_digest,
-            "model_digest": entry.model_digest,
-            "run": entry.run,
-            "sequence": entry.sequence,
-        }
-    new = {"schema_version": 1, "channels": dict(sorted(channels.items()))}
-    if text and new == document:
-        return text
-    return HEAD + yaml.safe_dump(new, sort_keys=False)
 
 
 def push_channels(

@@ -413,7 +413,7 @@ def test_channels_are_pushed_when_the_ledger_moves_and_start_nothing(
 
 
 def test_channels_of_other_environments_stay(store: Store) -> None:
-    from pipelines.watching.channels import render_channels
+    from hat.promotion.channels import render_channels
 
     put_in_production(store, "1.0.0")
     from hat.promotion.ledger import production

@@ -7,7 +7,7 @@ SERVE_VENV ?= .venv-serve
 # Idle OpenMP threads that spin make a busy machine several times slower.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: env run test lint serve-env test-engines bench-serving soak images test-docker clean
+.PHONY: env run test lint serve-env test-engines bench bench-serving soak images test-docker clean
 
 env: $(VENV)/installed
 
@@ -39,6 +39,13 @@ $(SERVE_VENV)/installed: serve-env/requirements.txt serve-env/vllm/pyproject.tom
 
 test-engines: env serve-env
 	$(BIN)/python -m pytest -m engines
+
+# Speeds, each against a reference in the same run; some minutes, on an otherwise idle machine.
+bench: env
+	$(BIN)/python -m benchmarks.registry
+	$(BIN)/python -m benchmarks.augmentation
+	$(BIN)/python -m benchmarks.sft_speed
+	$(BIN)/python -m benchmarks.rollouts
 
 # Overhead of the agent service, throughput and prefix cache, all on vLLM.
 bench-serving: env serve-env

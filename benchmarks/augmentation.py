@@ -1,6 +1,6 @@
 """How fast harness states are sampled and proven, and trajectories presented, on one core; and that memory stays flat.
 
-    python benchmarks/augmentation.py [--states 600] [--split train] [--families default|full]
+    python -m benchmarks.augmentation [--states 600] [--split train] [--families default|full]
 
 Seconds are those of the processor (`time.process_time`), so a busy machine disturbs them less than the clock's; they
 still grow when a sibling thread is busy, so the rate of a fixed reference loop is measured before and after and

@@ -1,6 +1,6 @@
 """How fast episodes are played in-process: one by one, batched, and batched with shared prompts.
 
-    python benchmarks/rollouts.py MODEL_FOLDER [--episodes 32] [--slots 16 32 64] [--max-new-tokens 32]
+    python -m benchmarks.rollouts [--model FOLDER] [--episodes 32] [--slots 16 32 64] [--max-new-tokens 32]
 
 All ways play the same episodes of the same model on the same threads, one after the other in this process. "One by
 one" is transformers' own `generate` on the whole conversation for each turn, as a plain evaluation loop does it.
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from benchmarks.base_model import base_model
 from hat.agent.episode import Episode
 from hat.agent.policies.local import LocalPolicy
 from hat.agent.policy import answer_requests
@@ -87,14 +88,14 @@ def measure(name: str, play: Callable[[list[Episode]], int], domain: Domain, cou
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", type=Path)
+    parser.add_argument("--model", type=Path, help="model folder; default: the base model")
     parser.add_argument("--episodes", type=int, default=32)
     parser.add_argument("--slots", type=int, nargs="+", default=[16, 32, 64])
     parser.add_argument("--max-new-tokens", type=int, default=32)
     parser.add_argument("--one-by-one", type=int, default=4, help="episodes to play one by one (it is slow)")
     arguments = parser.parse_args()
     domain = get_domain("live_shop")
-    policy = LocalPolicy(arguments.model, max_new_tokens=arguments.max_new_tokens)
+    policy = LocalPolicy(arguments.model or base_model(), max_new_tokens=arguments.max_new_tokens)
     play_batched(policy, episodes(domain, 2), domain)  # the first pass pays for allocations and kernels
     results = [
         measure("one by one", lambda e: play_one_by_one(policy, e, domain), domain, arguments.one_by_one)

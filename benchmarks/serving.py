@@ -23,13 +23,12 @@ from typing import Any
 
 import aiohttp
 
+from benchmarks.base_model import base_model
 from hat.agent.episode import Episode
 from hat.augment.state import HarnessState
 from hat.domains.base import Domain, Task, get_domain
 from hat.harness.model import Harness
 from hat.harness.registry import Registry
-from hat.home import hat_home
-from hat.models import ModelStore, default_base
 from hat.serving import machine
 from hat.serving.command import export_model
 from hat.serving.service.answer import Effort, Patience, play
@@ -39,7 +38,6 @@ from hat.serving.service.run import running
 from hat.serving.service.source import fixed_source
 from hat.serving.service.streams import open_session
 from hat.serving.service.vllm import VllmEngine
-from hat.storage import open_store
 from tests.support.engines import REPOSITORY, vllm_server
 
 REGISTRY = REPOSITORY / "harness_registry"
@@ -183,8 +181,7 @@ def main() -> None:
     given = parser.parse_args()
     model = given.model
     if model is None:
-        models = ModelStore(open_store(str(hat_home() / "store")), hat_home())
-        model = models.materialise(default_base(models, hat_home()))
+        model = base_model()
     name, _, version = HARNESS.partition("@")
     harness = Registry(REGISTRY).load(name, version)
     with tempfile.TemporaryDirectory(prefix="hat-bench-") as place:

@@ -1,6 +1,6 @@
 """How fast SFT is against a plain TRL `SFTTrainer` script on the same trajectories, threads and process.
 
-    python benchmarks/sft_speed.py MODEL_FOLDER [--trajectories 48] [--per-state 6] [--rounds 2]
+    python -m benchmarks.sft_speed [--model FOLDER] [--trajectories 48] [--per-state 6] [--rounds 2]
 
 Both train whole trajectories (no openings) with fp32 weights, bf16 autocast and no activation checkpointing. Plain TRL
 gets one padded row for each trajectory, labels on the assistant's tokens, batches of 4. Counted are the tokens of
@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.base_model import base_model
 from hat.agent.episode import Episode
 from hat.augment.config import AugmentConfig
 from hat.augment.state import HarnessState
@@ -114,7 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("model", type=Path)
+    parser.add_argument("--model", type=Path, help="model folder; default: the base model")
     parser.add_argument("--trajectories", type=int, default=48)
     parser.add_argument("--per-state", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=2)
@@ -123,8 +124,9 @@ def main() -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(options.model)
-    model = AutoModelForCausalLM.from_pretrained(options.model, dtype=torch.float32)
+    folder = options.model or base_model()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     harness = Registry(REGISTRY).load("live-shop", "1.0.0")
     steps = options.trajectories // options.per_state
     planned = plan_packs(

@@ -91,11 +91,19 @@ def triton_server(folder: Path, backends: Path, log: Path) -> Iterator[Server]:
         f"--metrics-port={metrics}",
         "--exit-timeout-secs=5",
     ]
-    libraries = {"LD_LIBRARY_PATH": str(site / "nvidia_pytriton.libs")}
+    # The stub embeds Python: it must load the library of the very Python whose modules it then imports.
+    libraries = {"LD_LIBRARY_PATH": f"{_python_libraries(environment)}:{site / 'nvidia_pytriton.libs'}"}
     with _running(command, folder, {**engine_variables(), **libraries}, log) as process:
         server = Server(f"http://127.0.0.1:{http}", process, log, grpc=f"127.0.0.1:{grpc}")
         _wait(server, "/v2/health/ready")
         yield server
+
+
+def _python_libraries(environment: Path) -> str:
+    """The folder of the environment's own libpython."""
+    question = "import sysconfig; print(sysconfig.get_config_var('LIBDIR'))"
+    python = str(environment / "bin" / "python")
+    return subprocess.run([python, "-c", question], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _lay_out_backends(bundled: Path, backends: Path, version: str) -> None:

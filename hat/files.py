@@ -17,10 +17,15 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 def write_bytes_atomic(path: Path, data: bytes) -> None:
     """Write ``data`` so that ``path`` holds either its old content or all of the new.
 
+    A symbolic link is followed: what it points to is written, the link stays.
+
     Raises:
+        BadInput: there is something there that is no regular file, such as a device or a folder.
         EnvironmentFailure: the disk is full or the folder cannot be written.
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise BadInput("there is something that is no regular file", where=str(path), mend="Name a file.")
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,8 +62,10 @@ def read_json(path: Path) -> Any:
     path = Path(path)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise BadInput("no such file", where=str(path)) from error
+    except RecursionError as error:
+        raise BadInput("nested too deeply", where=str(path)) from error
     except UnicodeDecodeError as error:
         raise BadInput(f"not UTF-8 at byte {error.start}", where=str(path)) from error
     except json.JSONDecodeError as error:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from hat.augment.config import AugmentConfig
 from hat.augment.plan import PlannedState
 from hat.augment.sampler import sample_state
@@ -15,6 +17,8 @@ from hat.harness.model import Harness
 
 STATES_FILE = "states.json"
 REPORT_FILE = "verification.json"
+_KEYS = ("harness", "version", "harness_digest", "config", "states")
+_AGAIN = "Make the states again with `hat augment`."
 
 
 def write_states(
@@ -47,8 +51,16 @@ def read_states_document(folder: Path) -> dict[str, Any]:
     """
     path = folder / STATES_FILE
     document = read_json(path)
-    if not isinstance(document, dict) or document.get("schema_version") != 1 or "states" not in document:
+    if not isinstance(document, dict) or document.get("schema_version") != 1:
         raise BadInput("not a states document of schema version 1", where=str(path))
+    missing = [key for key in _KEYS if key not in document]
+    if missing:
+        raise BadInput(f"{missing[0]} is missing", where=str(path), mend=_AGAIN)
+    states = document["states"]
+    if not isinstance(states, list) or not states:
+        raise BadInput("it holds no states", where=str(path), mend=_AGAIN)
+    if not all(isinstance(state, dict) and {"seed", "split", "digest"} <= state.keys() for state in states):
+        raise BadInput("a state lacks its seed, split or digest", where=str(path), mend=_AGAIN)
     return document
 
 
@@ -60,15 +72,20 @@ def resample(
     ``tasks`` holds those that states were sampled for.
 
     Raises:
-        BadInput: the harness is another one; while iterating, a state's digest differs (the code that samples
-            has changed).
+        BadInput: the harness is another one, or the settings are none; while iterating, a state's digest
+            differs (the code that samples has changed).
     """
     if document["harness_digest"] != harness.digest:
         raise BadInput(
             f"the states belong to harness digest {document['harness_digest'][:12]}, not {harness.digest[:12]}",
             where=str(where),
         )
-    config = AugmentConfig.model_validate(document["config"])
+    try:
+        config = AugmentConfig.model_validate(document["config"])
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(("config", *map(str, first["loc"])))
+        raise BadInput(f"{place}: {first['msg']}", where=str(where / STATES_FILE), mend=_AGAIN) from error
     return config, _resampled(document, harness, config, where, {task.digest: task for task in tasks})
 
 

@@ -46,6 +46,8 @@ def parse_yaml(text: str, *, where: str) -> Any:
     try:
         # A subclass of SafeLoader: builds plain values only.
         return yaml.load(text, Loader=_StrictLoader)
+    except RecursionError as error:
+        raise BadInput("nested too deeply", where=where) from error
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise BadInput(f"not acceptable YAML: {error.problem}", where=f"{where}{line}") from error

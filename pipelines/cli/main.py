@@ -1,5 +1,6 @@
 """The entry point of `hat`: all command groups, and the one place where errors become messages."""
 
+import errno
 import sys
 import traceback
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ from pipelines.cli import (
 )
 
 INTERRUPTED = 130
+_OF_STANDARD_OUTPUT = (errno.ENOSPC, errno.EPIPE, errno.EBADF)
 
 app = typer.Typer(
     name="hat",
@@ -63,8 +65,21 @@ def main() -> None:
         sys.stderr.write("hat: interrupted\n")
         sys.exit(INTERRUPTED)
     except Exception as error:  # noqa: BLE001  the last place: a traceback is for the log, not for a user
-        sys.stderr.write(f"hat: unexpected {type(error).__name__}: {error}. {_keep_traceback()}\n")
+        sys.stderr.write(f"hat: {_explained(error) or _unexpected(error)}\n")
         sys.exit(4)
+
+
+def _explained(error: Exception) -> str:
+    """A refusal of the system that no command expected: a full standard output, a name that is too long."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return ""
+    if error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return f"standard output: {error.strerror}" if error.errno in _OF_STANDARD_OUTPUT else ""
+
+
+def _unexpected(error: Exception) -> str:
+    return f"unexpected {type(error).__name__}: {error}. {_keep_traceback()}"
 
 
 def _keep_traceback() -> str:

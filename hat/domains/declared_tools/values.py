@@ -28,6 +28,8 @@ WORDS: Mapping[Split, tuple[str, ...]] = {
 }
 """What texts are made of; each split has its own."""
 DEEPEST = 6
+LARGEST = 10_000
+"""Characters or items beyond which no value is made: what a schema asks for is its writer's choice."""
 ATTEMPTS = 24
 _TYPES = ("string", "integer", "number", "boolean", "object", "array", "null")
 _OBJECT_KEYS = ("properties", "required", "additionalProperties", "patternProperties")
@@ -143,7 +145,7 @@ class _Sampler:
         return value
 
     def _array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
-        least = int(schema.get("minItems", 0))
+        least = _bounded(schema.get("minItems", 0))
         most = int(schema.get("maxItems", least + 2))
         size = least if depth >= DEEPEST else self.rng.randint(least, max(least, min(most, least + 2)))
         first = schema.get("prefixItems", [])
@@ -189,9 +191,15 @@ class _Sampler:
             fitting = _matching(
                 str(schema["pattern"]), [word, *by_format.values(), digits, f"{word}/{word}", "7"]
             )
-        least, most = int(schema.get("minLength", 0)), schema.get("maxLength")
+        least, most = _bounded(schema.get("minLength", 0)), schema.get("maxLength")
         fitting = fitting.ljust(least, "a")
         return fitting if most is None else fitting[: int(most)]
+
+
+def _bounded(least: Any) -> int:
+    if int(least) > LARGEST:
+        raise CannotSample
+    return int(least)
 
 
 def _matching(pattern: str, candidates: list[str]) -> str:

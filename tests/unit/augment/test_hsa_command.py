@@ -13,7 +13,8 @@ from hat.augment.side_by_side import side_by_side
 from hat.augment.state import HarnessState
 from hat.augment.verify import GATES
 from hat.domains.base import get_domain
-from hat.files import read_json
+from hat.errors import BadInput
+from hat.files import read_json, write_json_atomic
 from hat.harness.registry import Registry
 from pipelines.cli.main import app
 
@@ -75,3 +76,24 @@ def test_the_terminal_view_names_the_families() -> None:
     shown = run("show", "live-shop@1.0.0", "--seed", "3", "--family", "T1", "--intent", "price")
     assert "families T1; seed 3" in shown
     assert "original" in shown
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"states": []}, "holds no states"),
+        ({"states": [{"seed": 1}]}, "lacks its seed, split or digest"),
+        ({"config": None}, "config"),
+        ({"config": {"families": ["ZZ"]}}, "config.families"),
+    ],
+)
+def test_a_folder_that_proves_nothing_is_refused(
+    change: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    run("live-shop@1.0.0", "--seed", "7", "--count", "1", "--out", str(tmp_path))
+    document = read_json(tmp_path / "states.json")
+    write_json_atomic(tmp_path / "states.json", {**document, **change})
+    result = CliRunner().invoke(app, ["augment", "verify", str(tmp_path), "--registry", str(REGISTRY)])
+    assert isinstance(result.exception, BadInput)
+    assert message in str(result.exception)
+    assert "states.json" in str(result.exception)

@@ -1,6 +1,7 @@
 """Declared tools: tasks drawn from schemas, receipts only for right calls, and splits that share no words."""
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -108,3 +109,16 @@ def test_splits_share_no_words():
 def test_without_a_harness_there_is_nothing_to_ask_for():
     with pytest.raises(BadInput, match="made of a harness's tools"):
         DeclaredTools().sample_tasks("train", 1, 0)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "minLength": 10**9},
+        {"type": "array", "items": {"type": "string"}, "minItems": 10**8},
+    ],
+)
+def test_a_schema_that_asks_for_a_giant_value_is_given_none(schema: dict[str, Any]) -> None:
+    giant = {"type": "object", "properties": {"x": schema}, "required": ["x"]}
+    with pytest.raises(CannotSample):
+        sample_valid(giant, random.Random(0), "train")

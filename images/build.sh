@@ -6,9 +6,8 @@
 #   DOCKER       docker command with BuildKit (default: docker)
 #   PYTHON       interpreter that can import pipelines (default: .venv/bin/python)
 #   BASE_IMAGE   instead of the Containerfiles' pinned base
-#   TORCH_INDEX  package index of PyTorch builds; empty: none (default: the Containerfile's, for CPUs)
 #   WHEELS       folder of wheels that are taken before any index's
-#   PIP_CONF     pip's configuration, for a mirror        } build secrets:
+#   PIP_CONF     pip's configuration: mirror, torch's index } build secrets:
 #   CA_FILE      certificate authority of that mirror      } never in a layer
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,7 +30,6 @@ mkdir "$context/wheels"
 
 arguments=(--build-arg "COMMIT=$commit" --build-arg "CODE_VERSION=$code_version" --network host)
 [ -z "${BASE_IMAGE:-}" ] || arguments+=(--build-arg "BASE_IMAGE=$BASE_IMAGE")
-[ -z "${TORCH_INDEX+given}" ] || arguments+=(--build-arg "TORCH_INDEX=$TORCH_INDEX")
 [ -z "${PIP_CONF:-}" ] || arguments+=(--secret "id=pip,src=$PIP_CONF")
 [ -z "${CA_FILE:-}" ] || arguments+=(--secret "id=ca,src=$CA_FILE")
 

@@ -63,7 +63,7 @@ def _argument_problem(state: HarnessState, call: Call) -> Mapping[str, str] | No
 def argument_problem(schema_json: str, arguments_json: str) -> str | None:
     """What is wrong with arguments under a tool's input schema; None when nothing is. Pure, hence remembered."""
     arguments = json.loads(arguments_json)
-    validator = _validator(schema_json)
+    validator = schema_validator(schema_json)
     declared = declared_arguments(validator.schema)
     for name in arguments:
         if name not in declared and not _open(validator.schema):
@@ -113,7 +113,7 @@ GENERAL_CHECKS: Mapping[str, Check] = {
 
 
 @lru_cache(maxsize=4096)
-def _validator(schema_json: str) -> "Validator":
+def schema_validator(schema_json: str) -> "Validator":
     # Imported late: the linter needs the checks' names only, and must start quickly.
     from jsonschema import Draft7Validator, Draft202012Validator
 

@@ -256,10 +256,10 @@ def _calls(task: Task, trajectory: Trajectory, harness: Harness) -> tuple[int, i
 def _accepts(schema_json: str, arguments: Mapping[str, Any]) -> bool:
     from jsonschema.exceptions import ValidationError
 
-    from hat.agent.checks import _validator
+    from hat.agent.checks import schema_validator
 
     try:
-        _validator(schema_json).validate(dict(arguments))
+        schema_validator(schema_json).validate(dict(arguments))
     except (ValidationError, RecursionError):
         return False
     return True

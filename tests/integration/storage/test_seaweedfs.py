@@ -171,7 +171,10 @@ def test_a_missing_region_is_named_before_the_server_is_asked(
 @pytest.mark.parametrize("region", ["us-east-1", "eu-west-1", "anything-else-1"])
 def test_any_region_serves_where_the_server_has_none(server: Server, region: str) -> None:
     where = f"s3://{BUCKET}/{uuid4().hex}?endpoint={server.endpoint}&s3ForcePathStyle=true&region={region}"
-    open_store(where).preflight()
+    store = open_store(where)
+    store.preflight()
+    store.put("a", b"1")
+    assert store.get("a") == b"1"
 
 
 def test_the_query_may_come_in_any_order_and_escaped_and_never_reaches_a_key(server: Server) -> None:

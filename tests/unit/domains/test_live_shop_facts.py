@@ -329,7 +329,7 @@ def test_marks_smuggled_into_a_reply_are_not_references() -> None:
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(reply: str) -> None:
-    extract_facts(reply, build_catalogue(), "link 3")
+    assert all(isinstance(fact, Fact) for fact in extract_facts(reply, build_catalogue(), "link 3"))
 
 
 @given(

@@ -79,7 +79,7 @@ def test_a_wrong_policy_is_refused_with_file_and_key(old, new, message):
 
 @pytest.mark.parametrize("text", ["", "[]", "environments: {}", "a: [", "- 1"])
 def test_what_is_no_policy_is_refused(text):
-    refused(text)
+    assert refused(text).startswith("gate.yaml")
 
 
 def test_every_problem_is_named_at_once():

@@ -288,8 +288,10 @@ def test_broken_documents_shorten_the_report_and_break_nothing(store, document):
     ):
         store.put(f"{place}/{step}/{name}", document)
         write_entry(store, RUN, StepEntry(step, "key", "ran", 1.0, f"{place}/{step}"))
-    Page(render_report(collect_run(store, RUN)))
-    render_verdict(collect_run(store, RUN))
+    page = render_report(collect_run(store, RUN))
+    Page(page)
+    assert RUN in page
+    assert RUN in render_verdict(collect_run(store, RUN))
 
 
 def test_numbers_that_were_not_finite_break_the_curve_and_nothing_else(store):

@@ -146,6 +146,7 @@ def test_a_client_that_leaves_frees_the_engine(harness: Harness) -> None:
             async with asyncio.timeout(5):
                 while engine.cancelled == 0 or client.service.answering.admission.accepted:
                     await asyncio.sleep(0.01)
+            assert engine.cancelled == 1
 
     run(scenario())
 

@@ -56,6 +56,24 @@ def fetch_whole_checkpoint(
     return None
 
 
+def discard_parts_after(store: Store, prefix: str, step: int, *, process: int, processes: int) -> None:
+    """Delete this process's parts of checkpoints after ``step``, which a killed training left without the others'.
+
+    The resumed training writes them again. Kept, they would block that, and an old part beside a
+    new one of another process would pass for a whole checkpoint. To be called before training
+    starts: its first step waits for all processes, so no new part is stored before every old one is gone.
+    """
+    part = part_name(process, processes)
+    for later in _steps(store, prefix):
+        if later > step:
+            store.delete_tree(f"{prefix}/checkpoint-{later}/{part}")
+
+
+def checkpoint_step(folder: Path | None) -> int:
+    """The step of a checkpoint's folder; 0 when training starts from none."""
+    return int(folder.name.removeprefix("checkpoint-")) if folder else 0
+
+
 def part_name(process: int, processes: int) -> str:
     """Name of one process's part."""
     return f"{process}-of-{processes}"

@@ -16,7 +16,12 @@ from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
 from hat.runs.watch import die_with_runner
 from hat.steps.subject import Subject
-from hat.training.distributed.checkpoints import ShardsInStore, fetch_whole_checkpoint
+from hat.training.distributed.checkpoints import (
+    ShardsInStore,
+    checkpoint_step,
+    discard_parts_after,
+    fetch_whole_checkpoint,
+)
 from hat.training.distributed.exchange import CONFIG, SUBJECT, Exchange
 from hat.training.model_folder import write_model_folder
 from hat.training.preparation import prepare_sft
@@ -68,6 +73,8 @@ def _train(exchange: Exchange, work: Path) -> None:
     base_folder = ModelStore(exchange.store).materialise(base)
     log = work / "log.jsonl"
     exchanged = (exchange.store, exchange.checkpoints)
+    checkpoint = fetch_whole_checkpoint(*exchanged, work, log, processes=processes)
+    discard_parts_after(*exchanged, checkpoint_step(checkpoint), process=rank, processes=processes)
     callbacks: list[TrainerCallback] = [ShardsInStore(*exchanged, log, process=rank, processes=processes)]
     if rank == 0:
         callbacks.append(ProgressInStore(exchange))
@@ -81,7 +88,7 @@ def _train(exchange: Exchange, work: Path) -> None:
         log=log,
         seed=settings.seed,
         callbacks=callbacks,
-        resume_from=fetch_whole_checkpoint(*exchanged, work, log, processes=processes),
+        resume_from=checkpoint,
         deepspeed=settings.distributed.deepspeed(),
         processes=processes,
     )

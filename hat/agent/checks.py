@@ -10,6 +10,7 @@ from hat.agent.calls import Call
 from hat.augment.state import HarnessState
 from hat.domains.base import Task
 from hat.harness.reading.schemas import declared_arguments
+from hat.harness.symbols import rewrite_code_spans
 from hat.trajectories.record import Turn
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
@@ -49,7 +50,7 @@ def arguments_valid(context: CheckContext) -> Mapping[str, str] | None:
     for turn in context.turns:
         for call in turn.calls:
             if call.name in known:
-                problems[call.name] = _argument_problem(context.state, call)
+                problems[call.name] = _of_tool(call.name, _argument_problem(context.state, call))
     return next((problem for problem in problems.values() if problem is not None), None)
 
 
@@ -57,6 +58,13 @@ def _argument_problem(state: HarnessState, call: Call) -> Mapping[str, str] | No
     tool = state.canonical.tool(call.name)
     problem = argument_problem(tool.input_schema_json, _ENCODER.encode(dict(call.arguments)))
     return None if problem is None else {"problem": problem}
+
+
+def _of_tool(tool: str, problem: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    """The problem with its argument named as the tool's: before a reply nothing else says whose it is."""
+    if problem is None:
+        return None
+    return {key: rewrite_code_spans(text, lambda name: f"{tool}.{name}") for key, text in problem.items()}
 
 
 @lru_cache(maxsize=16384)

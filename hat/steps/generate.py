@@ -1,7 +1,7 @@
 """Step `generate`: trajectories of the training tasks, and of those only what the scorers accept."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,8 @@ def run(*, config: str, subject: str, states_dir: str, trajectories_out_dir: str
     harness = Subject.read(subject).load_harness(open_run_store())
     domain = get_domain(settings.domain or harness.domain)
     policy = choose_policy(settings.generate, domain, settings.seed)
-    tasks = domain.sample_tasks("train", settings.generate.tasks, settings.seed * _TASK_SEED_STRIDE)
+    intents = _weighted_intents(domain, settings.generate.intent_weights)
+    tasks = domain.sample_tasks("train", settings.generate.tasks, settings.seed * _TASK_SEED_STRIDE, intents)
     # Named by what decides its episodes, so that the next attempt of the same work finds it, and no other.
     parts = [settings.generate.model_dump(mode="json"), settings.seed, harness.digest, settings.code_version]
     name = current_key() or sha256_text(canonical_json(parts))
@@ -107,6 +108,18 @@ def run(*, config: str, subject: str, states_dir: str, trajectories_out_dir: str
         },
     )
     journal.remove()
+
+
+def _weighted_intents(domain: Domain, weights: Mapping[str, int]) -> list[str]:
+    """Every intent of the domain, as often as it weighs."""
+    unknown = sorted(set(weights) - set(domain.intents))
+    if unknown:
+        raise BadInput(
+            f"unknown intent {unknown[0]!r}",
+            where="generate.intent_weights",
+            mend=f"Known: {', '.join(domain.intents)}.",
+        )
+    return [intent for intent in domain.intents for _ in range(weights.get(intent, 1))]
 
 
 def _mined(

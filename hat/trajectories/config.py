@@ -1,6 +1,6 @@
 """Settings of making trajectories and of checking them before training."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -27,6 +27,8 @@ class GenerateConfig(BaseModel):
 
     tasks: int = Field(default=1456, ge=1)
     """Training tasks, each played once under the unchanged harness; states are a matter of presentation."""
+    intent_weights: dict[str, Annotated[int, Field(ge=1)]] = {}
+    """How many times as many tasks are drawn of an intent as of one not named: more of what is hard."""
     policy: Literal["expert", "endpoint"] = "expert"
     """`expert`: the domain's scripted expert. `endpoint`: a strong model behind `endpoint`."""
     endpoint: EndpointConfig = EndpointConfig()

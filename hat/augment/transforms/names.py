@@ -1,6 +1,9 @@
-"""Which names are no longer free in a state."""
+"""Which names are no longer free in a state, and the texts that may refer to names."""
+
+from collections.abc import Iterator
 
 from hat.augment.state import HarnessState
+from hat.harness.model import Harness
 
 
 def taken_names(state: HarnessState) -> set[str]:
@@ -14,3 +17,16 @@ def taken_names(state: HarnessState) -> set[str]:
         taken |= {shown for _, names in shape.flattened for _, shown in names}
         taken |= {name for name, _ in shape.extra}
     return taken
+
+
+def referring_texts(harness: Harness) -> Iterator[str]:
+    """The texts whose code spans follow a renaming."""
+    for block in harness.blocks:
+        yield from block.document.items
+    for skill in harness.skills:
+        yield skill.description
+        yield from skill.body.items
+    for tool in harness.tools:
+        yield tool.description
+    for hook in harness.hooks:
+        yield hook.message

@@ -8,7 +8,7 @@ from typing import Any
 from hat.augment.banks import bank
 from hat.augment.state import HarnessState
 from hat.augment.transforms.base import Draw, Skip, Transform, with_harness
-from hat.augment.transforms.names import taken_names
+from hat.augment.transforms.names import referring_texts, taken_names
 from hat.augment.transforms.skills import pointed_to_skills
 from hat.domains.base import Task
 from hat.harness.model import LOAD_SKILL, UNAVAILABLE, Binding, Harness, Skill, Tool
@@ -55,7 +55,7 @@ class ChangeToolSet(Transform):
         gone = {tool.name for tool in old.tools} - {tool.name for tool in new.tools}
         if (gone or new.skills != old.skills) and not after.only_task:
             yield "something was removed, but the state does not say for which task it is"
-        named = {symbol for text in _texts(new) for _, symbol in code_spans(text)}
+        named = {symbol for text in referring_texts(new) for _, symbol in code_spans(text)}
         if gone & named:
             yield f"{', '.join(sorted(gone & named))} is gone and still named"
         if any(old.binding(name).operation == LOAD_SKILL for name in gone):
@@ -100,22 +100,10 @@ def _removed(harness: Harness, tool: Tool, task: Task) -> Harness | None:
         skills=tuple(skill for skill in harness.skills if skill not in naming),
         hooks=tuple(hook for hook in harness.hooks if hook.matcher != tool.name),
     )
-    named = {symbol.split(".")[0] for text in _texts(changed) for _, symbol in code_spans(text)}
+    named = {symbol.split(".")[0] for text in referring_texts(changed) for _, symbol in code_spans(text)}
     return None if tool.name in named or changed.hooks != harness.hooks else changed
 
 
 def _named_in(skill: Skill) -> set[str]:
     texts = (skill.description, *skill.body.items)
     return {symbol.split(".")[0] for text in texts for _, symbol in code_spans(text)}
-
-
-def _texts(harness: Harness) -> Iterator[str]:
-    for block in harness.blocks:
-        yield from block.document.items
-    for skill in harness.skills:
-        yield skill.description
-        yield from skill.body.items
-    for tool in harness.tools:
-        yield tool.description
-    for hook in harness.hooks:
-        yield hook.message

@@ -8,11 +8,16 @@ from hat.augment.banks import bank
 from hat.augment.naming import ARGUMENT_STYLES, LEGAL_NAME, TOOL_STYLES, rename
 from hat.augment.state import HarnessState
 from hat.augment.transforms.base import Draw, Skip, Transform, broken_bijection, with_codec, with_harness
-from hat.augment.transforms.names import taken_names
+from hat.augment.transforms.names import referring_texts, taken_names
 from hat.augment.transforms.schemas import unsupported
 from hat.harness.model import UNAVAILABLE, Harness, Tool
 from hat.harness.reading.schemas import subschemas
 from hat.harness.symbols import code_spans
+
+_APART_SHARE = 0.5
+"""Share of states whose tools name a shared argument each on its own."""
+_KEPT_SHARE = 0.4
+"""There, the share of arguments that keep their names."""
 
 
 class RenameTools(Transform):
@@ -57,32 +62,43 @@ class RenameArguments(Transform):
     surfaces = frozenset({"codec.arguments"})
 
     def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
-        """One new name per argument name, whichever tools share it, so that a bare reference stays unambiguous."""
+        """New names: in half of the states one for each argument name, whichever tools share it, in the others each
+        tool keeps the name or has one of its own, as when a team renames an argument in one tool only. Then every
+        signature has to be read.
+        """
+        harness = state.canonical
         taken = taken_names(state)
         style = draw.rng.choice(ARGUMENT_STYLES)
         opaque = draw.rng.random() < draw.config.opaque_share
-        shared: dict[str, str] = {}
-        arguments = dict(state.codec.arguments)
-        left = {
-            name for tool in state.canonical.tools if unsupported(tool.input_schema) for name in _names(tool)
-        }
-        left |= _named_in_schemas(state.canonical)
-        for tool in state.canonical.tools:
+        apart = draw.rng.random() < _APART_SHARE
+        alone = (
+            {span for text in referring_texts(harness) for _, span in code_spans(text)} if apart else set()
+        )
+        left = {name for tool in harness.tools if unsupported(tool.input_schema) for name in _names(tool)}
+        left |= _named_in_schemas(harness)
+        free: list[tuple[str, str]] = []
+        for tool in harness.tools:
             reason = unsupported(tool.input_schema)
             if reason:
                 draw.notes.append(f"the arguments of {tool.name} keep their names: {reason}")
-                continue
-            for name in _names(tool):
+            else:
                 # A name that another tool has to keep is kept in all, for the same reason.
-                if name in left or (tool.name, name) in arguments:
-                    continue
-                if name not in shared:
-                    shared[name] = rename(
-                        name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng
-                    )
-                arguments[tool.name, name] = shared[name]
-        if not shared:
+                free += [(tool.name, name) for name in _names(tool) if name not in left]
+        arguments = dict(state.codec.arguments)
+        free = [place for place in free if place not in arguments]
+        if not free:
             raise Skip("no tool has an argument that can be renamed")
+        always = draw.rng.choice(free)
+        shared: dict[str, str] = {}
+        for tool_name, name in free:
+            own = apart and name not in alone
+            if own and (tool_name, name) != always and draw.rng.random() < _KEPT_SHARE:
+                continue
+            if own or name not in shared:
+                shared[name] = rename(
+                    name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng
+                )
+            arguments[tool_name, name] = shared[name]
         return with_codec(state, arguments=arguments)
 
     def check(self, before: HarnessState, after: HarnessState) -> Iterator[str]:
@@ -94,6 +110,14 @@ class RenameArguments(Transform):
             for name, shown in new.items():
                 if not LEGAL_NAME.match(shown) or shown in names - {name}:
                     yield f"argument {name} of {tool.name} is presented as {shown}: illegal or another's name"
+        for name in sorted(_alone(after.canonical)):
+            shown_names = {
+                after.codec.argument(tool.name, name)
+                for tool in after.canonical.tools
+                if name in _names(tool)
+            }
+            if len(shown_names) > 1:
+                yield f"argument {name} stands alone in a text and is presented as {', '.join(sorted(shown_names))}"
 
 
 class RedescribeTools(Transform):
@@ -178,6 +202,11 @@ def _shuffle_arguments(tool: Tool, draw: Draw) -> Tool:
     draw.rng.shuffle(names)
     schema["properties"] = {name: schema["properties"][name] for name in names}
     return replace(tool, input_schema_json=json.dumps(schema, ensure_ascii=False))
+
+
+def _alone(harness: Harness) -> set[str]:
+    """What code spans hold: an argument that stands there without its tool means that of every tool that has it."""
+    return {span for text in referring_texts(harness) for _, span in code_spans(text)}
 
 
 def _named_in_schemas(harness: Harness) -> set[str]:

@@ -104,6 +104,12 @@ def _stale(state: HarnessState) -> set[str]:
         return old
     alive = {tool.name for tool in presented.tools} | {skill.name for skill in presented.skills}
     alive |= {name for tool in presented.tools for name in tool.input_schema.get("properties", {})}
+    # What stands in a group, or in no tool's first level for another reason, may still keep its name.
+    alive |= {
+        codec.argument(tool.name, name)
+        for tool in state.canonical.tools
+        for name in tool.input_schema.get("properties", {})
+    }
     return old - alive
 
 

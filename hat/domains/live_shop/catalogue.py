@@ -128,10 +128,12 @@ def build_catalogue(seed: int = CATALOGUE_SEED) -> Catalogue:
         link: _product(draw, link, name, category, material, price)
         for link, ((name, category, material), price) in enumerate(zip(named, prices, strict=True), start=1)
     }
+    regions = divide(words.DIVIDED_REGIONS, salt=f"{seed}:regions", dev=12, test=14)
+    regions["train"] += words.TRAINING_REGIONS
     return Catalogue(
         products=products,
         links=divide(sorted(products), salt=f"{seed}:links", dev=60, test=60),
-        regions=divide(words.REGIONS, salt=f"{seed}:regions", dev=12, test=14),
+        regions=regions,
         hosts=divide(words.HOSTS, salt=f"{seed}:hosts", dev=6, test=6),
         seed=seed,
     )

@@ -30,7 +30,8 @@ def sample_tasks(
 ) -> list[Task]:
     """Sample `count` different tasks, the intents as even as possible and in shuffled order.
 
-    The same arguments give the same tasks. Without `session` each task gets one of the split's few sessions.
+    The same arguments give the same tasks; an intent named twice in `intents` is drawn twice as often. Without
+    `session` each task gets one of the split's few sessions.
 
     Raises:
         BadInput: an unknown split or intent, or no more different questions to ask.

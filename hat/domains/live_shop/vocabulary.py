@@ -80,7 +80,7 @@ ASKED_DETAILS: dict[str, tuple[str, ...]] = {
 
 COUPON_PREFIXES: tuple[str, ...] = ("LIVE", "SAVE", "GIFT", "FLASH", "STAR", "LUCKY")
 
-REGIONS: tuple[str, ...] = (
+DIVIDED_REGIONS: tuple[str, ...] = (
     "Hangzhou", "Beijing", "Shanghai", "Guangdong", "Sichuan", "Hunan", "Hubei", "Fujian",
     "Shandong", "Henan", "Yunnan", "Guizhou", "Tibet", "Xinjiang", "Gansu", "Qinghai",
     "Hainan", "Liaoning", "Jilin", "Chongqing", "Tianjin", "Nanjing", "Suzhou", "Shenzhen",
@@ -90,6 +90,24 @@ REGIONS: tuple[str, ...] = (
     "Guiyang", "Nanning", "Lanzhou", "Urumqi", "Lhasa", "Haikou", "Sanya", "Shenyang",
     "Changchun", "Jinan", "Hefei", "Nanchang",
 )  # fmt: skip
+
+# Asked about in training only: the more names it meets, the sooner a model copies them instead of recalling them.
+TRAINING_REGIONS: tuple[str, ...] = (
+    "Baoding", "Baotou", "Beihai", "Bengbu", "Binzhou", "Bozhou", "Cangzhou", "Changde", "Changzhou", "Chaozhou",
+    "Chengde", "Chenzhou", "Chizhou", "Dali", "Dandong", "Daqing", "Datong", "Deyang", "Dezhou", "Enshi", "Ezhou",
+    "Fuyang", "Fuzhou", "Ganzhou", "Guangzhou", "Guilin", "Guyuan", "Handan", "Hanzhong", "Hegang", "Hengshui",
+    "Hengyang", "Heze", "Hohhot", "Huainan", "Huangshan", "Huizhou", "Huzhou", "Jiamusi", "Jiaxing", "Jieyang",
+    "Jincheng", "Jingmen", "Jining", "Jinzhou", "Jiujiang", "Kashgar", "Kaifeng", "Langfang", "Leshan",
+    "Lianyungang", "Liaocheng", "Lijiang", "Linfen", "Linyi", "Lishui", "Liuzhou", "Longyan", "Luoyang", "Luzhou",
+    "Maoming", "Meizhou", "Mianyang", "Mudanjiang", "Nanchong", "Nantong", "Nanyang", "Ningde", "Panjin",
+    "Pingxiang", "Putian", "Qinzhou", "Qiqihar", "Quanzhou", "Qujing", "Quzhou", "Rizhao", "Sanming", "Shangqiu",
+    "Shantou", "Shaoguan", "Shaoxing", "Shiyan", "Siping", "Suqian", "Taiyuan", "Taizhou", "Tangshan", "Tongling",
+    "Turpan", "Weifang", "Weihai", "Wenzhou", "Wuhu", "Xiangyang", "Xingtai", "Xining", "Xinxiang", "Xinyang",
+    "Xuchang", "Xuzhou", "Yancheng", "Yangzhou", "Yantai", "Yibin", "Yichang", "Yinchuan", "Yingkou", "Yulin",
+    "Yueyang", "Zhanjiang", "Zhenjiang", "Zhoushan", "Zhuhai", "Zhuzhou", "Zibo", "Zunyi",
+)  # fmt: skip
+
+REGIONS: tuple[str, ...] = DIVIDED_REGIONS + TRAINING_REGIONS
 
 HOSTS: tuple[str, ...] = (
     "Xiao Mei", "Lin Yue", "Chen Mo", "Zhou Qing", "Bai Lu", "Tang Wei", "Song Jia", "Luo Fei",

@@ -115,6 +115,8 @@ def test_what_is_wrong_with_a_call_is_said_in_presented_names(families: tuple[st
     state = under(*families)
     shown = state.codec.argument_path("get_product_info", "link_id")
     assert shown != "link_id"
+    if "K4" in families:  # said before the reply, when nothing else tells whose argument it is
+        shown = f"{state.codec.tool('get_product_info')}.{shown}"
     blocked = play(state, LOAD, Call("get_product_info", {}), REPLY)
     said = [message["content"] for message in blocked.messages()[-3:]]
     assert any(f"`{shown}` is missing" in text for text in said)

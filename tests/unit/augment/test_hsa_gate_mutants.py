@@ -168,7 +168,7 @@ BREAKS: dict[str, tuple[str, Change, str]] = {
             s,
             arguments={
                 **s.codec.arguments,
-                ("get_shipping", "region"): s.codec.arguments["get_shipping", "link_id"],
+                ("get_shipping", "region"): s.codec.argument("get_shipping", "link_id"),
             },
         ),
         "G5",

@@ -1,6 +1,6 @@
 """Evaluates one model under one harness on the four suites, with the baseline beside it on the same items."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,18 +85,10 @@ def evaluate_policy(
         )
     prove_items(items, harness, domain, config.split)
     trajectories = play_items(policy, items, domain, progress)
-    baseline = play_items(domain.baseline(), items, domain)
-    twins = [item for item in items if item.pair]
-    unseeing = play_items(blind_policy(harness, domain), twins, domain) if twins else {}
-    results: dict[str, Any] = {}
-    for suite, members in suites.items():
-        documents = []
-        for item in members:
-            scores = domain.score(item.task, trajectories[item.id], item.state.canonical)
-            floor = domain.score(item.task, baseline[item.id], item.state.canonical)
-            blind = domain.score(item.task, unseeing[item.id], item.state.canonical) if item.pair else None
-            documents.append(item_result(item, trajectories[item.id], scores, floor.accuracy, blind))
-        results[suite] = suite_result(documents)
+    documents = score_items(items, trajectories, harness, domain)
+    results: dict[str, Any] = {
+        suite: suite_result([documents[item.id] for item in members]) for suite, members in suites.items()
+    }
     if generate is not None and asked:
         general = run_instruction_following(
             generate, asked, config.seed, config.instruction_prompts, token_cap=config.instruction_tokens
@@ -135,6 +127,26 @@ def play_items(
 
     policy.play(episodes, _executor(items, domain), on_done)
     return {item.id: episode.trajectory(policy.name) for item, episode in zip(items, episodes, strict=True)}
+
+
+def score_items(
+    items: Sequence[SuiteItem], trajectories: Mapping[str, Trajectory], harness: Harness, domain: Domain
+) -> dict[str, dict[str, Any]]:
+    """The items' documents by id, with the baseline's score and, of twins, the harness-blind policy's beside each.
+
+    Args:
+        harness: what the harness-blind policy knows by heart.
+    """
+    baseline = play_items(domain.baseline(), items, domain)
+    twins = [item for item in items if item.pair]
+    unseeing = play_items(blind_policy(harness, domain), twins, domain) if twins else {}
+    documents = {}
+    for item in items:
+        scores = domain.score(item.task, trajectories[item.id], item.state.canonical)
+        floor = domain.score(item.task, baseline[item.id], item.state.canonical)
+        blind = domain.score(item.task, unseeing[item.id], item.state.canonical) if item.pair else None
+        documents[item.id] = item_result(item, trajectories[item.id], scores, floor.accuracy, blind)
+    return documents
 
 
 def plain_chat(policy: LocalPolicy, max_new_tokens: int) -> Generate:

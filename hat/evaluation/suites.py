@@ -13,6 +13,9 @@ __all__ = ["SuiteItem", "build_suites", "held_out_digests"]
 
 OPAQUE_SHARE = 0.2
 """Share of the variants' renamings whose names say nothing: fixed, whatever share training uses."""
+VARIANTS = AugmentConfig(original_share=0.0, opaque_share=OPAQUE_SHARE)
+"""What Harness-Variant QA samples its states with. A run's own augmentation settings do not enter: leaving a family
+out of training must show here."""
 
 
 def build_suites(harness: Harness, domain: Domain, config: EvaluateConfig) -> dict[str, list[SuiteItem]]:
@@ -58,15 +61,13 @@ def _harness_variant_qa(
     harness: Harness, domain: Domain, config: EvaluateConfig, count: int
 ) -> list[SuiteItem]:
     """A few questions under each of many different harness states."""
-    # The run's own augmentation settings do not enter: leaving a family out of training must show here.
-    settings = AugmentConfig(original_share=0.0, opaque_share=OPAQUE_SHARE)
     items: list[SuiteItem] = []
     seen = {HarnessState.original(harness).digest}
     for number in range(1, LARGEST_SEARCH):
         if len(items) >= count:
             return items[:count]
         seed = config.seed * SEED_STRIDE + number
-        state = sample_state(harness, seed=seed, split=config.split, config=settings)
+        state = sample_state(harness, seed=seed, split=config.split, config=VARIANTS)
         if state.digest in seen:
             continue
         seen.add(state.digest)

@@ -18,11 +18,12 @@ DOMAIN = get_domain("live_shop")
 
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_every_state_of_the_suites_passes_the_gates(split: str) -> None:
-    config = EvaluateConfig(split=split, harness_variant_qa=30, tool_prompt_robustness=30)
+    # As many states as a run has by default: settings that differ a little give other states for a few seeds only.
+    config = EvaluateConfig(split=split, tool_prompt_robustness=30)
     suites = build_suites(HARNESS, DOMAIN, config)
     items = [item for suite in suites.values() for item in suite]
     changed = {item.state.digest for item in items if item.state.canonical is not HARNESS}
-    assert prove_items(items, HARNESS, DOMAIN, config.split) >= 10
+    assert prove_items(items, HARNESS, DOMAIN, config.split) > 50
     assert changed
 
 

@@ -123,7 +123,9 @@ def test_what_is_wrong_with_a_call_is_said_in_presented_names(families: tuple[st
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_deferred_check_names_the_tools_argument_in_presented_names_whatever_is_wrong_with_it(seed: int) -> None:
+def test_a_deferred_check_names_the_tools_argument_in_presented_names_whatever_is_wrong_with_it(
+    seed: int,
+) -> None:
     state = under("K4", "T1", "T2", seed=seed)
     tool = state.codec.tool("get_shipping")
     region = state.codec.argument("get_shipping", "region")

@@ -146,17 +146,6 @@ def prove_states(
     return Proof(tuple(planned), tuple(failures))
 
 
-def verify_states(
-    states: Iterable[HarnessState],
-    harness: Harness,
-    config: AugmentConfig,
-    gold: Gold,
-    on_state: Callable[[int], None] = lambda index: None,
-) -> list[GateFailure]:
-    """All gate failures of all states; see `prove_states`."""
-    return list(prove_states(states, harness, config, gold, on_state).failures)
-
-
 def verification_report(
     states: Sequence[HarnessState | PlannedState], failures: Sequence[GateFailure], gates: Sequence[str]
 ) -> dict[str, Any]:

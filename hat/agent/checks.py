@@ -134,7 +134,9 @@ def _describe(error: "ValidationError") -> str:
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
         return f"`{missing}` is missing"
-    name = str(error.absolute_path[0]) if error.absolute_path else "arguments"
+    if not error.absolute_path:
+        return "the arguments are not valid together"
+    name = str(error.absolute_path[0])
     if error.validator == "type":
         return f"`{name}` must be {error.validator_value}"
     return f"`{name}` is not valid"

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from hat.augment.wordings.document import Wordings
 from hat.harness.model import Layout
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -61,6 +62,8 @@ class AugmentConfig(BaseModel):
     """Share of renamings whose names say nothing."""
     layouts: tuple[Layout, ...] = TRAINING_LAYOUTS
     """Layouts that P3 may choose. `xml` is kept unseen: it is refused outside of the test split."""
+    wordings: Wordings | None = None
+    """A strong model's wordings, from which S2, T3 and K1 choose beside the hand-written ones."""
 
     @classmethod
     def full(cls, split: str, **settings: Any) -> "AugmentConfig":
@@ -92,6 +95,15 @@ class AugmentConfig(BaseModel):
     def _weighted(cls, weights: dict[str, float]) -> dict[str, float]:
         cls._known(tuple(weights))
         return weights
+
+    @field_validator("wordings", mode="before")
+    @classmethod
+    def _read(cls, wordings: Any) -> Any:
+        if isinstance(wordings, str):
+            raise ValueError(
+                "it holds the wordings themselves; on a command line, `--set` reads them from a file"
+            )
+        return wordings
 
     @field_validator("depth")
     @classmethod

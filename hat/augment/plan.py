@@ -9,6 +9,7 @@ from hat.augment.config import AugmentConfig
 from hat.augment.sampler import sample_state, skipped_reasons
 from hat.augment.state import HarnessState
 from hat.augment.verify import GATES, GateFailure, Gold, verify_state
+from hat.augment.wordings.prove import check_wordings
 from hat.domains.base import Domain, Split, Task
 from hat.errors import BadInput
 from hat.harness.model import Harness
@@ -131,24 +132,18 @@ def prove_states(
     """All gates of all states, of which one is held at a time; ``on_state`` is called after each.
 
     Every state replays one gold trajectory of each intent; which one goes round with the seed.
+
+    Raises:
+        BadInput: the settings bring wordings of which one may not stand in this harness.
     """
+    if config.wordings is not None:
+        check_wordings(config.wordings, harness, gold)
     planned, failures = [], []
     for index, state in enumerate(states):
         failures += verify_state(state, harness, config, gold.for_state(state))
         planned.append(PlannedState.of(state))
         on_state(index)
     return Proof(tuple(planned), tuple(failures))
-
-
-def verify_states(
-    states: Iterable[HarnessState],
-    harness: Harness,
-    config: AugmentConfig,
-    gold: Gold,
-    on_state: Callable[[int], None] = lambda index: None,
-) -> list[GateFailure]:
-    """All gate failures of all states; see `prove_states`."""
-    return list(prove_states(states, harness, config, gold, on_state).failures)
 
 
 def verification_report(

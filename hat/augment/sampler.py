@@ -1,4 +1,7 @@
-"""Sampling harness states: a pure function of (harness digest, task digest, seed, split, settings)."""
+"""Sampling harness states: a pure function of (harness digest, task digest, seed, split, settings).
+
+Wordings are part of the settings, by their content, and enter the source of chance by their digest.
+"""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -46,6 +49,8 @@ def sample_steps(
     """A state and the steps that led to it, in order; see `sample_state`."""
     check_split(config, split)
     source = f"{harness.digest}/{split}/{seed}" + (f"/{task.digest}" if task else "")
+    if config.wordings is not None:
+        source += f"/{config.wordings.digest}"
     rng = random.Random(sha256_text(source))
     original = HarnessState.original(harness)
     state = replace(original, seed=seed, split=split, task=task.digest if task else "")

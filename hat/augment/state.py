@@ -102,8 +102,13 @@ class HarnessState:
         return self.codec.decode(call, self.skill_argument_of)
 
     def present_symbol(self, symbol: str) -> str:
-        """A canonical tool, argument or skill name as it is presented; any other text as it is."""
-        return _symbol_names(self.canonical, self.codec).get(symbol, symbol)
+        """A canonical tool, argument or skill name as it is presented; any other text as it is.
+
+        Of ``tool.name``, where the tool has no argument of that name, the tool alone is a symbol.
+        """
+        names = _symbol_names(self.canonical, self.codec)
+        tool, dot, rest = symbol.partition(".")
+        return names.get(symbol, f"{names.get(tool, tool)}{dot}{rest}")
 
 
 def _symbol_names(harness: Harness, codec: Codec) -> dict[str, str]:

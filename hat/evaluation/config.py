@@ -21,11 +21,20 @@ class RobustnessConfig(BaseModel):
     """Questions with tools that answer nothing among those that do."""
     unsolvable: int = Field(default=0, ge=0)
     """Questions that must be declined."""
+    rotbench: str | None = None
+    """Folder of RoTBench's first-turn files: others' tool lists, clean and with noise in their names."""
+    rotbench_records: int = Field(default=210, ge=1)
+    """Records taken of each of its levels at most; no level has more than 210."""
 
     def limited(self, count: int) -> "RobustnessConfig":
         """At most ``count`` items of each sub-suite, pairs kept together."""
-        most = {"twin_pairs": count // 2, "faults": count, "distractor_tools": count, "unsolvable": count}
-        return self.model_copy(update={name: min(n, getattr(self, name)) for name, n in most.items()})
+        most = {
+            "twin_pairs": count // 2,
+            **dict.fromkeys(("faults", "distractor_tools", "unsolvable"), count),
+            "rotbench_records": max(count, 1),
+        }
+        fewer = {name: min(n, getattr(self, name)) for name, n in most.items()}
+        return self.model_copy(update={**fewer, **({} if count else {"rotbench": None})})
 
 
 class EvaluateConfig(BaseModel):

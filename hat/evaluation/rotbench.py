@@ -7,7 +7,9 @@ list. It is not part of this project: the reader takes the folder in which its f
 
 A list in which two tools share a name says nowhere which one a call means. Such tools are presented under names of
 their own, and a gold call counts for each of them whose schema takes its arguments; `RotbenchRecord.duplicates` names
-them, so that a result can leave those records out.
+them, and their items are a kind of their own, so that a result can leave them out.
+
+Beside each result stands the one of a policy that knows the clean lists by heart and looks at no other.
 """
 
 import json
@@ -67,18 +69,32 @@ def read_rotbench(folder: Path, level: Level) -> list[RotbenchRecord]:
 def rotbench_items(records: Sequence[RotbenchRecord]) -> tuple[list[SuiteItem], ToolChoice]:
     """The records as items of Tool/Prompt Robustness, and the domain to play and score them with.
 
-    Those without a task are left out.
+    Those without a task are left out. The domain's baseline makes the calls of the clean records among them.
     """
     items = []
+    by_heart: dict[str, Call] = {}
     operations: dict[str, tuple[str, ...]] = {}
     for record in records:
         if record.task is None:
             continue
         state = HarnessState.original(record.harness)
-        items.append(SuiteItem("tool_prompt_robustness", record.task, state, f"rotbench_{record.level}"))
+        kind = f"rotbench_{record.level}" + ("_same_names" if record.duplicates else "")
+        items.append(SuiteItem("tool_prompt_robustness", record.task, state, kind))
+        if record.level == "clean":
+            name, arguments = record.task.slots["acceptable"][0]
+            by_heart[record.task.question] = Call(name, arguments)
         for tool in record.harness.tools:
             operations[tool.name] = tuple(tool.input_schema.get("properties", {}))
-    return items, ToolChoice([item.task for item in items], operations)
+    return items, ToolChoice([item.task for item in items], operations, by_heart)
+
+
+def rotbench_suite(folder: Path, most: int) -> tuple[list[SuiteItem], ToolChoice]:
+    """The first ``most`` records of every level, the clean one among them: what noise costs is the difference to it.
+
+    Raises:
+        BadInput: a file is absent, or not as RoTBench writes it.
+    """
+    return rotbench_items([record for level in LEVELS for record in read_rotbench(folder, level)[:most]])
 
 
 def _record(level: Level, number: int, record: Any, where: str) -> RotbenchRecord:

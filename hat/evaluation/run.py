@@ -16,7 +16,8 @@ from hat.evaluation.distractors import answering_distractors
 from hat.evaluation.ifeval import Generate, run_instruction_following
 from hat.evaluation.proof import prove_items
 from hat.evaluation.results import item_result, suite_result
-from hat.evaluation.robustness import blind_policy
+from hat.evaluation.robustness import ROBUSTNESS, blind_policy
+from hat.evaluation.rotbench import rotbench_suite
 from hat.evaluation.suites import SuiteItem, build_suites
 from hat.files import canonical_json, sha256_text
 from hat.harness.model import Harness
@@ -40,9 +41,13 @@ def evaluate(
 
     Each evaluation on the test split is logged (`hat.augment.test_use`).
     """
+    use = f"evaluate {model or Path(model_folder).name}"
     if config.split == "test":
         items = [item for suite in build_suites(harness, domain, config).values() for item in suite]
-        log_test_use(f"evaluate {model or Path(model_folder).name}", harness, [item.state for item in items])
+        log_test_use(use, harness, [item.state for item in items])
+    if config.robustness.rotbench is not None:
+        published, _ = _tool_lists(config)
+        log_test_use(f"{use}, RoTBench", harness, [item.state for item in published])
     policy = LocalPolicy(model_folder, max_new_tokens=config.max_new_tokens, batch_size=config.batch_size)
     document = evaluate_policy(
         policy,
@@ -79,16 +84,19 @@ def evaluate_policy(
     suites = build_suites(harness, domain, config)
     items = [item for suite in suites.values() for item in suite]
     asked = config.instruction_following if generate is not None else 0
-    if not items and not asked:
+    if not items and not asked and config.robustness.rotbench is None:
         raise BadInput(
             "no suite has any item", where="evaluate", mend="Ask for at least one item of a suite."
         )
     prove_items(items, harness, domain, config.split)
-    trajectories = play_items(policy, items, domain, progress)
-    documents = score_items(items, trajectories, harness, domain)
-    results: dict[str, Any] = {
-        suite: suite_result([documents[item.id] for item in members]) for suite, members in suites.items()
-    }
+    judged = score_items(items, play_items(policy, items, domain, progress), harness, domain)
+    documents = {suite: [judged[item.id] for item in members] for suite, members in suites.items()}
+    if config.robustness.rotbench is not None:
+        published, tool_choice = _tool_lists(config)
+        played = play_items(policy, published, tool_choice, progress)
+        further = score_items(published, played, harness, tool_choice)
+        documents.setdefault(ROBUSTNESS, []).extend(further.values())
+    results: dict[str, Any] = {suite: suite_result(members) for suite, members in documents.items()}
     if generate is not None and asked:
         general = run_instruction_following(
             generate, asked, config.seed, config.instruction_prompts, token_cap=config.instruction_tokens
@@ -105,6 +113,12 @@ def evaluate_policy(
         "items_digest": items_digest(results),
         "suites": results,
     }
+
+
+def _tool_lists(config: EvaluateConfig) -> tuple[list[SuiteItem], Domain]:
+    """The items over published tool lists, whose domain is their own."""
+    assert config.robustness.rotbench is not None
+    return rotbench_suite(Path(config.robustness.rotbench), config.robustness.rotbench_records)
 
 
 def play_items(

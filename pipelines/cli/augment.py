@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from pipelines.cli.options import RegistryOption, registry_folder
+from pipelines.cli.options import RegistryOption, WordingsOption, registry_folder
 from pipelines.cli.output import JsonFlag, err, out, print_json
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def augment(
         list[str] | None,
         typer.Option(help="A family, e.g. T1; again for more. Default: all that are legal in the split."),
     ] = None,
+    wordings: WordingsOption = None,
     out_folder: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to write.")] = None,
     intent: Annotated[
         str | None, typer.Option(help="With `show`: whose question to play. Default: the first task's.")
@@ -71,7 +72,7 @@ def augment(
 
         if folder is None:
             raise BadInput("show needs a harness", mend="Write `hat augment show NAME@VERSION`.")
-        show(str(folder), seed, split, tuple(family or ()), intent, html, registry)
+        show(str(folder), seed, split, _chosen(family, wordings), intent, html, registry)
         return
     if target == VERIFY:
         if folder is None:
@@ -80,7 +81,7 @@ def augment(
     else:
         if out_folder is None:
             raise BadInput("nowhere to write the states", mend="Give a folder with --out DIR.")
-        report = _augment(target, seed, count, split, tuple(family or ()), out_folder, registry)
+        report = _augment(target, seed, count, split, _chosen(family, wordings), out_folder, registry)
     if json_output:
         print_json(report)
     else:
@@ -89,12 +90,24 @@ def augment(
         raise typer.Exit(1)
 
 
+def _chosen(families: list[str] | None, wordings: Path | None) -> dict[str, Any]:
+    """The settings that the options name."""
+    chosen: dict[str, Any] = {}
+    if families:
+        chosen["families"] = tuple(families)
+    if wordings is not None:
+        from hat.augment.wordings.document import read_wordings
+
+        chosen["wordings"] = read_wordings(wordings)
+    return chosen
+
+
 def _augment(
     target: str,
     seed: int,
     count: int,
     split: "Split",
-    families: tuple[str, ...],
+    chosen: dict[str, Any],
     folder: Path,
     registry: Path | None,
 ) -> dict[str, Any]:
@@ -111,7 +124,6 @@ def _augment(
     name, version = parse_reference(target)
     harness = Registry(registry_folder(registry)).load(name, version)
     try:
-        chosen = {"families": families} if families else {}
         config = AugmentConfig.full(split, states=count, original_share=0, **chosen)
     except ValidationError as error:
         raise BadInput(str(error.errors()[0]["ctx"]["error"]), where="--family") from error
@@ -130,6 +142,7 @@ def _augment(
 def _verify(folder: Path, registry: Path) -> dict[str, Any]:
     from hat.augment.folder import read_states_document, resample
     from hat.augment.plan import expert_gold
+    from hat.augment.test_use import log_test_use
     from hat.domains.base import domain_of
     from hat.harness.registry import Registry
 
@@ -140,7 +153,10 @@ def _verify(folder: Path, registry: Path) -> dict[str, Any]:
     gold = expert_gold(harness, domain_of(harness), split)
     tasks = [trajectory.task for trajectory in gold.trajectories]
     config, states = resample(document, harness, folder, tasks)
-    return _report(_prove(states, len(planned), harness, config, gold), harness)
+    proof = _prove(states, len(planned), harness, config, gold)
+    if split == "test":
+        log_test_use("hat augment verify", harness, proof.planned)
+    return _report(proof, harness)
 
 
 def _prove(

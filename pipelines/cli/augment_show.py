@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipelines.cli.options import registry_folder
 from pipelines.cli.output import err, out
@@ -19,7 +19,7 @@ def show(
     reference: str,
     seed: int,
     split: "Split",
-    families: tuple[str, ...],
+    chosen: dict[str, Any],
     intent: str | None,
     html: Path | None,
     registry: Path | None,
@@ -43,8 +43,8 @@ def show(
     trajectory = _of_intent(expert_gold(harness, domain_of(harness), split).trajectories, intent)
     # Families that were named are all shown; otherwise what a state of this split is like.
     try:
-        settings = {"families": families, "depth": None, "probability": 1} if families else {}
-        config = AugmentConfig.full(split, original_share=0, **settings)
+        settings = {"depth": None, "probability": 1} if "families" in chosen else {}
+        config = AugmentConfig.full(split, original_share=0, **settings, **chosen)
     except ValidationError as error:
         raise BadInput(str(error.errors()[0]["ctx"]["error"]), where="--family") from error
     state = sample_state(harness, seed=seed, split=split, config=config, task=trajectory.task)

@@ -13,7 +13,7 @@ from pipelines.cli.cluster_options import (
     TokenFileOption,
     parse_images,
 )
-from pipelines.cli.options import HarnessArgument, RegistryOption, registry_folder
+from pipelines.cli.options import HarnessArgument, RegistryOption, registry_folder, run_settings
 from pipelines.cli.output import JsonFlag, err, out, print_json
 
 
@@ -70,13 +70,12 @@ def submit(
 ) -> None:
     """Publish a harness version to the store and start a run of it on a cluster."""
     from hat.harness.registry import Registry, parse_reference
-    from hat.runs.config import parse_overrides
     from pipelines.kubeflow import Address
     from pipelines.start import RunRequest
     from pipelines.submit import Target, submit_run
 
     name, version = parse_reference(harness)
-    request = RunRequest(name, version, profile, mode, parse_overrides(settings or []))
+    request = RunRequest(name, version, profile, mode, run_settings(settings))
     target = Target(Address(endpoint, namespace, token_file), parse_images(image), experiment, caching)
     submitted = submit_run(request, Registry(registry_folder(registry)), target)
     if json_output:

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,10 +13,15 @@ RegistryOption = Annotated[
 EnvironmentOption = Annotated[
     str, typer.Option("--environment", help="Whose ledger.", envvar="HAT_ENVIRONMENT", show_default=True)
 ]
+WordingsOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Wordings of `hat reword`, used beside the hand-written ones."),
+]
 HarnessArgument = Annotated[
     str, typer.Argument(metavar="NAME[@VERSION]", help="Harness, e.g. live-shop@1.0.0.")
 ]
 DEFAULT_ENVIRONMENT = "laptop"
+_WORDINGS = "augment.wordings"
 
 
 def registry_folder(given: Path | None) -> Path:
@@ -30,3 +35,20 @@ def registry_folder(given: Path | None) -> Path:
         if (folder / "harness_registry").is_dir():
             return folder / "harness_registry"
     return here / "harness_registry"
+
+
+def run_settings(given: list[str] | None) -> dict[str, Any]:
+    """What ``--set`` says of a run: {dotted key: value}. A file of wordings is read here, where it lies.
+
+    Raises:
+        BadInput: no `=`, or a file that holds no wordings.
+    """
+    from hat.runs.config import parse_overrides
+
+    overrides = parse_overrides(given or [])
+    file = overrides.get(_WORDINGS)
+    if isinstance(file, str):
+        from hat.augment.wordings.document import read_wordings
+
+        overrides[_WORDINGS] = read_wordings(Path(file)).model_dump(mode="json")
+    return overrides

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from pipelines.cli.options import HarnessArgument, RegistryOption, registry_folder
+from pipelines.cli.options import HarnessArgument, RegistryOption, registry_folder, run_settings
 from pipelines.cli.output import JsonFlag, err, out, print_json
 
 
@@ -40,7 +40,6 @@ def run(
     """Screen a harness version with the model in production; train, judge and promote if that fails."""
     from hat.errors import BadInput
     from hat.harness.registry import Registry, parse_reference
-    from hat.runs.config import parse_overrides
     from pipelines.cli.summary import print_record
     from pipelines.deciding import until_decided
     from pipelines.start import RunRequest, resume_run, start_run
@@ -52,7 +51,7 @@ def run(
             raise BadInput("a resumed run keeps its settings", where="--set", mend="Start a new run.")
         record = resume_run(resume, harness, err(), runner)
     else:
-        request = RunRequest(name, version, profile, mode, parse_overrides(settings or []))
+        request = RunRequest(name, version, profile, mode, run_settings(settings))
         record = until_decided(
             lambda: start_run(request, Registry(registry_folder(registry)), err(), runner), err()
         )

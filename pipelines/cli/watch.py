@@ -17,6 +17,7 @@ from pipelines.cli.cluster_options import (
     TokenFileOption,
     parse_images,
 )
+from pipelines.cli.options import run_settings
 from pipelines.cli.output import JsonFlag, err, out, print_json
 
 if TYPE_CHECKING:
@@ -68,7 +69,6 @@ def watch(
 ) -> None:
     """Submit the harness versions at a Git revision that have no run yet, and follow the runs they have."""
     from hat.errors import BadInput, HatError
-    from hat.runs.config import parse_overrides
     from hat.steps.resolve import read_settings
     from pipelines.kubeflow import Address
     from pipelines.profile import load_profile
@@ -86,7 +86,7 @@ def watch(
         registry.strip("/"),
         fetch or is_address,
     )
-    overrides = parse_overrides(settings or [])
+    overrides = run_settings(settings)
     known = load_profile(profile).settings_json()
     environment = read_settings(known, json.dumps(overrides), code_version="").environment
     order = WatchOrder(profile, parse_images(image), overrides, experiment, attempts, environment)

@@ -42,12 +42,14 @@ class Statement:
     rest: str = ""
     entries: tuple[tuple[str, str], ...] = ()
     """Of a table (by return class: clothing 7 days, ...): key and value of each."""
+    link: Literal["is", "as"] = "is"
+    """Of a table: whether its condition is an attribute (by class: ...) or a thing (returns as clothing: ...)."""
 
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
         if self.entries:
             return tuple(
-                Atom("value", f"{self.condition} is {key}", value, literals(f"{key} {value}"))
+                Atom("value", f"{self.condition} {self.link} {key}", value, literals(f"{key} {value}"))
                 for key, value in self.entries
             )
         action = f"{self.verb} {self.rest}".strip()
@@ -62,8 +64,12 @@ class Statement:
 
     def with_entries(self, entries: Sequence[tuple[str, str]]) -> "Statement":
         """The table with its entries in another order."""
-        listed = ", ".join(f"{key} {value}" for key, value in entries)
-        return replace(self, text=f"By {self.condition}: {listed}", entries=tuple(entries))
+        if self.link == "as":
+            listed = ", ".join(f"as {key}: {value}" for key, value in entries)
+            text = f"{upper_start(self.condition)} {listed}"
+        else:
+            text = f"By {self.condition}: {', '.join(f'{key} {value}' for key, value in entries)}"
+        return replace(self, text=text, entries=tuple(entries))
 
 
 @dataclass(frozen=True)

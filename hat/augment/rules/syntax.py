@@ -3,11 +3,13 @@
 ::
 
     item      = statement { ("; " | ". ") statement } ["."]
-    statement = table | [condition] (directive | denial)
+    statement = table | [condition] directive | condition denial | denial role
     table     = "By" attribute ":" key value { "," key value }          at least two; a value begins with a literal
+              | thing "as" key ":" value { ", as" key ":" value }       at least two, as above
     condition = ("If" | "When" ...) clause ","  |  [("For" | "With" ...)] noun ":"
     directive = ["First"] [modality] verb rest                          the verb is one of the bank's
-    denial    = "no" thing                                              after a condition only
+    denial    = "no" thing
+    role      = "as" noun                                               what `As noun: no thing` says
 
 An item with any other sentence, or with a session value, is free prose, and nothing here changes it.
 """
@@ -24,6 +26,9 @@ _SEPARATOR = re.compile(r"(?:;|(?<=[a-z`\")])\.) +")
 _QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"")
 _TABLE = re.compile(r"by ([a-z][\w -]*): (.+)", re.I)
 _ENTRY = re.compile(r"(\S(?:.*?\S)?) ((?:\d|`|\").*)")
+_AS_TABLE = re.compile(r"([a-z][\w -]*?) (as .+)", re.I)
+_AS_ENTRY = re.compile(r"as ([^:]*[^:\s]): ((?:\d|`|\").*)")
+_DENIAL_OF_ROLE = re.compile(r"no ([\w -]+?) (as [\w -]+)", re.I)
 _FIRST = re.compile(r"first,? (?!of )", re.I)
 
 
@@ -51,12 +56,8 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _statement(text: str) -> Statement | None:
-    table = _TABLE.fullmatch(text)
-    if table:
-        entries = [_ENTRY.fullmatch(entry.strip()) for entry in table[2].split(", ")]
-        if len(entries) > 1 and all(entries):
-            pairs = tuple((entry[1], entry[2]) for entry in entries if entry)
-            return Statement(text, "value", condition=table[1], entries=pairs)
+    if (table := _TABLE.fullmatch(text)) and (pairs := _entries(table[2], _ENTRY)):
+        return Statement(text, "value", condition=table[1], entries=pairs)
     for kind, expression in _condition_forms():
         match = expression.fullmatch(text)
         if match:
@@ -64,8 +65,20 @@ def _statement(text: str) -> Statement | None:
             found = _directive(match["a"]) or _denial(match["a"])
             if found and not found["first"]:
                 return Statement(text, condition=condition, clause=kind == "clause", **found)
-    found = _directive(text)
-    return Statement(text, **found) if found else None
+    if found := _directive(text):
+        return Statement(text, **found)
+    if (table := _AS_TABLE.fullmatch(text)) and (pairs := _entries(table[2], _AS_ENTRY)):
+        return Statement(text, "value", condition=lower_start(table[1]), entries=pairs, link="as")
+    if role := _DENIAL_OF_ROLE.fullmatch(text):
+        return Statement(text, "must not", condition=role[2], rest=role[1])
+    return None
+
+
+def _entries(text: str, form: re.Pattern[str]) -> tuple[tuple[str, str], ...]:
+    """Key and value of each entry of a table; none unless there are two and each has the form."""
+    entries = [form.fullmatch(entry.strip()) for entry in text.split(", ")]
+    pairs = tuple((entry[1], entry[2]) for entry in entries if entry)
+    return pairs if 1 < len(pairs) == len(entries) else ()
 
 
 def _directive(text: str) -> dict[str, Any] | None:

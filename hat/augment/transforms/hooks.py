@@ -5,11 +5,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hat.augment.banks import bank
 from hat.augment.state import HarnessState
 from hat.augment.transforms.base import Draw, Skip, Transform, with_harness
+from hat.augment.variants import in_names_of, variants
 from hat.harness.model import Harness, Hook
-from hat.harness.symbols import rewrite_code_spans
 
 INDEPENDENT_CHECKS = frozenset({"reply_skill_loaded", "reply_length", "price_claims_match_results"})
 """Checks of the reply that only look: each blocks or passes whatever the others do, so their order decides no more than
@@ -27,7 +26,7 @@ class RewordMessages(Transform):
     surfaces = frozenset({"hooks"})
 
     def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
-        if not any(hook.check in bank("hook_messages") for hook in state.canonical.hooks):
+        if not any(_messages(hook, state.canonical, draw) for hook in state.canonical.hooks):
             raise Skip("the bank has no messages for the checks of this harness")
         hooks = tuple(_reword_one(hook, state.canonical, draw) for hook in state.canonical.hooks)
         return with_harness(state, hooks=hooks)
@@ -104,14 +103,12 @@ class DeferCheck(Transform):
 
 
 def _reword_one(hook: Hook, harness: Harness, draw: Draw) -> Hook:
-    variants = bank("hook_messages").get(hook.check, {}).get(draw.split)
-    if not variants:
-        return hook
+    messages = _messages(hook, harness, draw)
+    return replace(hook, message=in_names_of(harness, draw.rng.choice(messages))) if messages else hook
 
-    def name(symbol: str) -> str:
-        return harness.tool_for(symbol[1:]) if symbol.startswith("@") else symbol
 
-    return replace(hook, message=rewrite_code_spans(draw.rng.choice(variants), name))
+def _messages(hook: Hook, harness: Harness, draw: Draw) -> tuple[str, ...]:
+    return variants("hook_messages", hook.check, harness.domain, draw.split, draw.config.wordings)
 
 
 def _points(state: HarnessState) -> list[tuple[str, str, str]]:

@@ -30,3 +30,12 @@ def referring_texts(harness: Harness) -> Iterator[str]:
         yield tool.description
     for hook in harness.hooks:
         yield hook.message
+
+
+def names_apart(state: HarnessState) -> dict[str, list[str]]:
+    """Canonical argument names that tools present differently, each with its presented names, sorted."""
+    shown: dict[str, set[str]] = {}
+    for tool in state.canonical.tools:
+        for argument in tool.input_schema.get("properties", {}):
+            shown.setdefault(argument, set()).add(state.codec.argument(tool.name, argument))
+    return {argument: sorted(names) for argument, names in shown.items() if len(names) > 1}

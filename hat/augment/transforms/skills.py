@@ -8,6 +8,7 @@ from hat.augment.naming import LEGAL_NAME, SKILL_STYLES, rename
 from hat.augment.state import HarnessState
 from hat.augment.transforms.base import Draw, Skip, Transform, broken_bijection, with_codec, with_harness
 from hat.augment.transforms.names import taken_names
+from hat.augment.variants import in_names_of, misdescribed_skill, purpose, variants
 from hat.harness.model import Document, Harness, Skill
 from hat.harness.symbols import code_spans
 
@@ -45,32 +46,30 @@ class RenameSkills(Transform):
 class RedescribeSkills(Transform):
     family = "S2"
     summary = "describe skills in other words"
-    needs = "skills of intents that the bank knows"
+    needs = "skills of intents for which the bank or the run has words"
     invariant = "the same applicability: words of its own intents, none of another skill's"
     breaks = "a description's wording learnt by heart"
     surfaces = frozenset({"skills"})
 
     def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
-        known = bank("skill_descriptions").get(state.canonical.domain, {})
-        if not any(_purpose(skill) in known for skill in state.canonical.skills):
+        known = {skill.name: _descriptions(skill, state.canonical, draw) for skill in state.canonical.skills}
+        if not any(known.values()):
             raise Skip(f"the bank has no descriptions for skills of domain {state.canonical.domain}")
         skills = []
         for skill in state.canonical.skills:
-            entry = known.get(_purpose(skill))
-            if entry is None:
-                if skill.intents:
-                    draw.notes.append(f"the bank has no description for a skill of {_purpose(skill)}")
-            elif draw.rng.random() < 0.7:
-                skill = replace(skill, description=draw.rng.choice(entry[draw.split]))
+            words = known[skill.name]
+            if not words and skill.intents:
+                draw.notes.append(f"the bank has no description for a skill of {purpose(skill)}")
+            elif words and draw.rng.random() < 0.7:
+                skill = _described(skill, state.canonical, draw.rng.choice(words))
             skills.append(skill)
         if tuple(skills) == state.canonical.skills:
-            index = next(i for i, skill in enumerate(skills) if _purpose(skill) in known)
-            words = known[_purpose(skills[index])][draw.split]
-            skills[index] = replace(skills[index], description=draw.rng.choice(words))
+            index = next(i for i, skill in enumerate(skills) if known[skill.name])
+            words = known[skills[index].name]
+            skills[index] = _described(skills[index], state.canonical, draw.rng.choice(words))
         return with_harness(state, skills=tuple(skills))
 
     def check(self, before: HarnessState, after: HarnessState) -> Iterator[str]:
-        known = bank("skill_descriptions").get(before.canonical.domain, {})
         old = {skill.name: skill for skill in before.canonical.skills}
         if [skill.name for skill in after.canonical.skills] != list(old):
             yield "the skills are no longer the same in the same order"
@@ -80,10 +79,7 @@ class RedescribeSkills(Transform):
                 continue
             if replace(skill, description=was.description) != was:
                 yield f"skill {skill.name} changed beyond its description"
-            for purpose, entry in known.items():
-                said = any(word in skill.description.lower() for word in entry["words"])
-                if said != (purpose == _purpose(skill)):
-                    yield f"{skill.description!r} {'also' if said else 'does not'} describe {purpose}"
+            yield from misdescribed_skill(skill.description, purpose(skill), before.canonical.domain)
 
 
 class AddDistractorSkills(Transform):
@@ -156,6 +152,10 @@ def pointed_to_skills(harness: Harness) -> set[str]:
     return {symbol for text in texts for _, symbol in code_spans(text)}
 
 
-def _purpose(skill: Skill) -> str:
-    """How the bank names what a skill is for."""
-    return f"{skill.kind} {' '.join(sorted(skill.intents))}"
+def _descriptions(skill: Skill, harness: Harness, draw: Draw) -> tuple[str, ...]:
+    """The descriptions to choose from."""
+    return variants("skill_descriptions", purpose(skill), harness.domain, draw.split, draw.config.wordings)
+
+
+def _described(skill: Skill, harness: Harness, words: str) -> Skill:
+    return replace(skill, description=in_names_of(harness, words))

@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hat.augment.banks import bank
 from hat.augment.naming import ARGUMENT_STYLES, LEGAL_NAME, TOOL_STYLES, rename
 from hat.augment.state import HarnessState
 from hat.augment.transforms.base import Draw, Skip, Transform, broken_bijection, with_codec, with_harness
-from hat.augment.transforms.names import referring_texts, taken_names
+from hat.augment.transforms.names import names_apart, referring_texts, taken_names
 from hat.augment.transforms.schemas import unsupported
+from hat.augment.variants import in_names_of, misdescribed_tool, variants
 from hat.harness.model import UNAVAILABLE, Harness, Tool
 from hat.harness.reading.schemas import subschemas
 from hat.harness.symbols import code_spans
@@ -57,23 +57,25 @@ class RenameArguments(Transform):
     family = "T2"
     summary = "rename arguments"
     needs = "a tool with arguments whose schema names each once"
-    invariant = "a bijection of names in each tool, each legal and its own"
-    breaks = "an argument's name learnt by heart"
+    invariant = (
+        "a bijection of names in each tool, each legal and its own; one name where a text names it alone"
+    )
+    breaks = "an argument's name learnt by heart, and one tool's name for it used in another"
     surfaces = frozenset({"codec.arguments"})
 
     def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
-        """New names: in half of the states one for each argument name, whichever tools share it, in the others each
-        tool keeps the name or has one of its own, as when a team renames an argument in one tool only. Then every
-        signature has to be read.
+        """New names, by chance in one of two ways.
+
+        Together: one for each argument name, whichever tools share it. Apart: each tool keeps the name or has one of
+        its own, as when a team renames an argument in one tool only, so that every signature has to be read; a name
+        that stands alone in a text goes together even then, since the text could not say which one it means.
         """
         harness = state.canonical
         taken = taken_names(state)
         style = draw.rng.choice(ARGUMENT_STYLES)
         opaque = draw.rng.random() < draw.config.opaque_share
         apart = draw.rng.random() < _APART_SHARE
-        alone = (
-            {span for text in referring_texts(harness) for _, span in code_spans(text)} if apart else set()
-        )
+        together = _alone(harness)
         left = {name for tool in harness.tools if unsupported(tool.input_schema) for name in _names(tool)}
         left |= _named_in_schemas(harness)
         free: list[tuple[str, str]] = []
@@ -88,17 +90,19 @@ class RenameArguments(Transform):
         free = [place for place in free if place not in arguments]
         if not free:
             raise Skip("no tool has an argument that can be renamed")
+
+        def new_name(name: str) -> str:
+            return rename(name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng)
+
         always = draw.rng.choice(free)
         shared: dict[str, str] = {}
         for tool_name, name in free:
-            own = apart and name not in alone
-            if own and (tool_name, name) != always and draw.rng.random() < _KEPT_SHARE:
-                continue
-            if own or name not in shared:
-                shared[name] = rename(
-                    name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng
-                )
-            arguments[tool_name, name] = shared[name]
+            if not apart or name in together:
+                if name not in shared:
+                    shared[name] = new_name(name)
+                arguments[tool_name, name] = shared[name]
+            elif (tool_name, name) == always or draw.rng.random() >= _KEPT_SHARE:
+                arguments[tool_name, name] = new_name(name)
         return with_codec(state, arguments=arguments)
 
     def check(self, before: HarnessState, after: HarnessState) -> Iterator[str]:
@@ -110,49 +114,45 @@ class RenameArguments(Transform):
             for name, shown in new.items():
                 if not LEGAL_NAME.match(shown) or shown in names - {name}:
                     yield f"argument {name} of {tool.name} is presented as {shown}: illegal or another's name"
-        for name in sorted(_alone(after.canonical)):
-            shown_names = {
-                after.codec.argument(tool.name, name)
-                for tool in after.canonical.tools
-                if name in _names(tool)
-            }
-            if len(shown_names) > 1:
-                yield f"argument {name} stands alone in a text and is presented as {', '.join(sorted(shown_names))}"
+        alone = _alone(after.canonical)
+        for name, shown_names in names_apart(after).items():
+            if name in alone:
+                yield f"argument {name} stands alone in a text and is presented as {' and '.join(shown_names)}"
 
 
 class RedescribeTools(Transform):
     family = "T3"
     summary = "describe tools in other words"
-    needs = "tools bound to operations that the bank knows"
+    needs = "tools bound to operations for which the bank or the run has words"
     invariant = "the same operation, named by words of its own; names, arguments and order stay"
     breaks = "a tool's description learnt by heart"
     surfaces = frozenset({"tools"})
 
     def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
-        known = _descriptions(state.canonical)
+        known = _descriptions(state.canonical, draw)
         if not known:
             raise Skip(f"the bank has no descriptions for tools of domain {state.canonical.domain}")
         always = draw.rng.choice(sorted(known))
         tools = []
         for tool in state.canonical.tools:
             if tool.name in known:
-                words = known[tool.name]
                 if tool.name == always or draw.rng.random() < 0.7:
-                    tool = replace(tool, description=draw.rng.choice(words[draw.split]))
+                    words = in_names_of(state.canonical, draw.rng.choice(known[tool.name]))
+                    tool = replace(tool, description=words)
             elif state.canonical.binding(tool.name).operation != UNAVAILABLE:
                 draw.notes.append(f"the bank has no description for what {tool.name} does")
             tools.append(tool)
         return with_harness(state, tools=tuple(tools))
 
     def check(self, before: HarnessState, after: HarnessState) -> Iterator[str]:
-        known = _descriptions(before.canonical)
         if len(before.canonical.tools) != len(after.canonical.tools):
             yield "a tool was lost or added"
         for old, new in zip(before.canonical.tools, after.canonical.tools, strict=False):
             if replace(new, description=old.description) != old:
                 yield f"tool {old.name} changed beyond its description"
-            elif new != old and not any(w in new.description.lower() for w in known[old.name]["words"]):
-                yield f"{new.description!r} does not say what {old.name} does"
+            elif new != old:
+                operation = before.canonical.binding(old.name).operation
+                yield from misdescribed_tool(new.description, operation, before.canonical.domain)
 
 
 class ShuffleTools(Transform):
@@ -183,15 +183,17 @@ def _names(tool: Tool) -> list[str]:
     return list(tool.input_schema.get("properties", {}))
 
 
-def _descriptions(harness: Harness) -> dict[str, dict[str, list[str]]]:
-    """What the bank has, by tool."""
-    operations = bank("tool_descriptions").get(harness.domain, {})
+def _descriptions(harness: Harness, draw: Draw) -> dict[str, tuple[str, ...]]:
+    """The descriptions to choose from, of each tool that has any."""
     names = {tool.name for tool in harness.tools}
-    return {
-        name: operations[binding.operation]
+    found = {
+        name: variants(
+            "tool_descriptions", binding.operation, harness.domain, draw.split, draw.config.wordings
+        )
         for name, binding in harness.bindings
-        if name in names and binding.operation in operations
+        if name in names
     }
+    return {name: words for name, words in found.items() if words}
 
 
 def _shuffle_arguments(tool: Tool, draw: Draw) -> Tool:

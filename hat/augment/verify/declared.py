@@ -15,6 +15,7 @@ from hat.augment.sampler import Step, sample_steps
 from hat.augment.transforms import TRANSFORMS
 from hat.augment.verify.finding import Finding
 from hat.augment.verify.gold import Subject
+from hat.augment.verify.variants import check_variants
 from hat.harness.model import Harness, Skill, Tool
 from hat.harness.symbols import code_spans
 
@@ -44,6 +45,7 @@ def check_declared(subject: Subject) -> Iterator[Finding]:
     yield from _skills(state.canonical, harness, families)
     yield from _rules(state.canonical, harness, families)
     yield from _hooks(state.canonical, harness, families)
+    yield from check_variants(subject)
 
 
 def _made_again(subject: Subject) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from hat.augment.naming import LEGAL_NAME
 from hat.augment.state import HarnessState
+from hat.augment.transforms.names import names_apart, referring_texts
 from hat.augment.verify.finding import Finding
 from hat.augment.verify.gold import Subject
 from hat.harness.model import Harness
@@ -23,6 +24,7 @@ def check_names(subject: Subject) -> Iterator[Finding]:
     for tool, schema in subject.presented_schemas.items():
         yield from _bad_schema(tool, schema)
     yield from _collisions(state)
+    yield from _ambiguous(state)
     if _SWAPS_NAMES not in state.families:
         yield from _old_names(subject)
 
@@ -64,6 +66,16 @@ def _collisions(state: HarnessState) -> Iterator[Finding]:
             yield Finding(shown, f"{shown!r} stands for {what}")
 
 
+def _ambiguous(state: HarnessState) -> Iterator[Finding]:
+    """A text that names an argument without its tool cannot say which of several presented names it means."""
+    apart = names_apart(state)
+    for text in referring_texts(state.canonical) if apart else ():
+        for _, symbol in code_spans(text):
+            if symbol in apart:
+                why = f"`{symbol}` stands alone in {text[:60]!r} and is presented as {' and '.join(apart[symbol])}"
+                yield Finding(symbol, why, "codec.arguments")
+
+
 def _old_names(subject: Subject) -> Iterator[Finding]:
     state, codec = subject.state, subject.state.codec
     old_tools = {old for old, new in codec.tools.items() if old != new}
@@ -96,7 +108,7 @@ def _old_names(subject: Subject) -> Iterator[Finding]:
 
 
 def _stale(state: HarnessState) -> set[str]:
-    """Names that were renamed away and stand for nothing else that is presented."""
+    """Names that were renamed away and stand for nothing else that is presented; so do ``tool.argument`` as a whole."""
     codec, presented = state.codec, state.presented
     old = {name for name, new in [*codec.tools.items(), *codec.skills.items()] if name != new}
     old |= {name for (_, name), new in codec.arguments.items() if name != new}
@@ -110,7 +122,8 @@ def _stale(state: HarnessState) -> set[str]:
         for tool in state.canonical.tools
         for name in tool.input_schema.get("properties", {})
     }
-    return old - alive
+    renamed = {f"{codec.tool(tool)}.{name}" for (tool, name), new in codec.arguments.items() if name != new}
+    return (old - alive) | renamed
 
 
 def _rendered(subject: Subject) -> Iterator[tuple[str, str, str]]:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hat.augment.naming import words_of
+from hat.augment.variants import misdescribed_skill, misdescribed_tool, written
 from hat.augment.wordings.texts import Text
 from hat.harness.model import Harness
 from hat.harness.symbols import code_spans, rewrite_code_spans
@@ -61,6 +62,7 @@ def problems(wording: str, text: Text, others: Sequence[Text], harness: Harness)
     yield from _pinned(wording, harness)
     if text.bank != "hook_messages":
         yield from _confusable(wording, text, others)
+    yield from _against_the_bank(wording, text, harness.domain)
 
 
 def _pinned(wording: str, harness: Harness) -> Iterator[str]:
@@ -70,6 +72,17 @@ def _pinned(wording: str, harness: Harness) -> Iterator[str]:
     for name in _NAME_LIKE.findall(rewrite_code_spans(wording, lambda symbol: "")):
         if name in names:
             yield f"names {name} in running text"
+
+
+def _against_the_bank(wording: str, text: Text, domain: str) -> Iterator[str]:
+    """What the families that use a wording check of it, where the hand-written bank knows the text."""
+    for split in ("train", "dev", "test"):
+        if wording in written(text.bank, text.key, domain).get(split, ()):
+            yield f"stands in the bank already, for {split}"
+    if text.bank == "tool_descriptions":
+        yield from misdescribed_tool(wording, text.key, domain)
+    if text.bank == "skill_descriptions":
+        yield from misdescribed_skill(wording, text.key, domain)
 
 
 def _confusable(wording: str, text: Text, others: Sequence[Text]) -> Iterator[str]:

@@ -1,16 +1,14 @@
 """Makes the wordings of a harness: asked for, checked one by one, proven by the gates, divided among the splits."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hat.augment.config import AugmentConfig
-from hat.augment.state import HarnessState
-from hat.augment.verify import Gold, verify_state
+from hat.augment.verify import Gold
 from hat.augment.wordings.ask import AskModel, ask, question, read_list
-from hat.augment.wordings.checks import problems
-from hat.augment.wordings.texts import FAMILY_OF, Text, texts_of, with_text
+from hat.augment.wordings.prove import unfit
+from hat.augment.wordings.texts import FAMILY_OF, Text, texts_of
 from hat.domains.base import Split
 from hat.files import sha256_text
 from hat.harness.model import Harness
@@ -56,9 +54,7 @@ def make_wordings(
         if listed is None:
             made.append(Wording(text, reply, "train", ("the answer is no JSON list of strings",)))
         for words in dict.fromkeys(listed or ()):
-            found = tuple(problems(words, text, _others(text, texts), harness))
-            found = found or tuple(_gate_failures(replace(text, words=words), harness, gold))
-            made.append(Wording(text, words, split_of(words), found))
+            made.append(Wording(text, words, split_of(words), unfit(words, text, harness, gold)))
         progress(done, len(texts))
     return made
 
@@ -92,14 +88,3 @@ def as_document(made: Sequence[Wording], harness: Harness, model: str) -> dict[s
 
 def _others(text: Text, texts: Sequence[Text]) -> list[Text]:
     return [other for other in texts if other.bank == text.bank and other.key != text.key]
-
-
-def _gate_failures(text: Text, harness: Harness, gold: Gold) -> Iterator[str]:
-    """What the gates find wrong with the harness that has this wording.
-
-    G1 is left out: it asks that sampling gives the state again, and this one was not sampled.
-    """
-    state = with_text(HarnessState.original(harness), text)
-    for failure in verify_state(state, harness, AugmentConfig(), gold):
-        if failure.gate != "G1":
-            yield f"gate {failure.gate}: {failure.message}"

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from hat.augment.state import HarnessState
-from hat.harness.model import Harness, Skill
+from hat.augment.variants import in_names_of, purpose
+from hat.augment.wordings.document import Bank
+from hat.harness.model import Harness
 from hat.harness.symbols import rewrite_code_spans
-
-Bank = Literal["tool_descriptions", "skill_descriptions", "hook_messages"]
 
 FAMILY_OF: dict[Bank, str] = {"tool_descriptions": "T3", "skill_descriptions": "S2", "hook_messages": "K1"}
 
@@ -37,7 +36,7 @@ def texts_of(harness: Harness) -> list[Text]:
 def with_text(state: HarnessState, text: Text) -> HarnessState:
     """The state in which a text stands in place of the one of the same key."""
     harness = state.canonical
-    words = rewrite_code_spans(text.words, _to_tool(harness))
+    words = in_names_of(harness, text.words)
     if text.bank == "tool_descriptions":
         tool_name = harness.tool_for(text.key)
         tools = tuple(
@@ -59,11 +58,6 @@ def with_text(state: HarnessState, text: Text) -> HarnessState:
     return replace(state, canonical=canonical, families=(*state.families, FAMILY_OF[text.bank]))
 
 
-def purpose(skill: Skill) -> str:
-    """What a skill is for: its kind and intents."""
-    return " ".join((skill.kind, *sorted(skill.intents)))
-
-
 def _texts(harness: Harness) -> Iterator[Text]:
     to_operation = _to_operation(harness)
     for tool in harness.tools:
@@ -80,8 +74,3 @@ def _texts(harness: Harness) -> Iterator[Text]:
 def _to_operation(harness: Harness) -> Callable[[str], str]:
     operations = {tool: f"@{binding.operation}" for tool, binding in harness.bindings}
     return lambda symbol: operations.get(symbol, symbol)
-
-
-def _to_tool(harness: Harness) -> Callable[[str], str]:
-    tools = {f"@{binding.operation}": tool for tool, binding in harness.bindings}
-    return lambda symbol: tools.get(symbol, symbol)

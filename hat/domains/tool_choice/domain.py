@@ -82,10 +82,15 @@ class ToolChoice:
     checks: Mapping[str, Check] = {}
 
     def __init__(
-        self, tasks: Sequence[Task], operations: Mapping[str, tuple[str, ...]] | None = None
+        self,
+        tasks: Sequence[Task],
+        operations: Mapping[str, tuple[str, ...]] | None = None,
+        by_heart: Mapping[str, Call] | None = None,
     ) -> None:
+        """``by_heart``: by question, the call that the baseline knows; the first acceptable one where it is absent."""
         self._tasks = list(tasks)
         self.operations = operations or {}
+        self._by_heart = by_heart or {}
 
     def sample_session(self, seed: int, split: Split) -> Mapping[str, str | int]:
         return {}
@@ -151,8 +156,12 @@ class ToolChoice:
         return _Script("gold-call", lambda episode: episode.state.encode(_first_acceptable(episode.task)))
 
     def baseline(self) -> Policy:
-        """Harness-blind: calls the acceptable tool by its canonical name, whatever the state presents."""
-        return _Script("canonical-call", lambda episode: _first_acceptable(episode.task))
+        """Harness-blind: makes the call that it knows by heart, whatever the state presents."""
+
+        def known(episode: Episode) -> Call:
+            return self._by_heart.get(episode.task.question) or _first_acceptable(episode.task)
+
+        return _Script("canonical-call", known)
 
 
 class _Script:

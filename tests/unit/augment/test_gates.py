@@ -8,9 +8,9 @@ import pytest
 
 from hat.augment.config import AugmentConfig
 from hat.augment.folder import read_states_document, resample, write_states
-from hat.augment.plan import expert_gold, sample_states, verification_report, verify_states
+from hat.augment.plan import expert_gold, prove_states, sample_states
 from hat.augment.state import HarnessState
-from hat.augment.verify import GATES, Gold, verify_state
+from hat.augment.verify import Gold, verify_state
 from hat.domains.base import get_domain
 from hat.errors import BadInput
 from hat.files import read_json, write_json_atomic
@@ -34,7 +34,7 @@ def test_all_gates_hold_for_sampled_states(version: str, split: str) -> None:
     config = AugmentConfig(original_share=0)
     states = sample_states(harness, count=15, run_seed=3, split=split, config=config)
     proven = expert_gold(harness, get_domain("live_shop"), split, count=13)
-    report = verification_report(states, verify_states(states, harness, config, proven), GATES)
+    report = prove_states(states, harness, config, proven).report()
     assert report["failures"] == []
     assert report["passed"] == 15
 

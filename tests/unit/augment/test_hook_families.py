@@ -120,3 +120,22 @@ def test_what_is_wrong_with_a_call_is_said_in_presented_names(families: tuple[st
     blocked = play(state, LOAD, Call("get_product_info", {}), REPLY)
     said = [message["content"] for message in blocked.messages()[-3:]]
     assert any(f"`{shown}` is missing" in text for text in said)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_deferred_check_names_the_tools_argument_in_presented_names_whatever_is_wrong_with_it(
+    seed: int,
+) -> None:
+    state = under("K4", "T1", "T2", seed=seed)
+    tool = state.codec.tool("get_shipping")
+    region = state.codec.argument("get_shipping", "region")
+    wrong = {
+        f"`{tool}.{region}` is missing": {"link_id": 3},
+        f"`{tool}.{region}` must be string": {"link_id": 3, "region": 7},
+        f"`{tool}.color` is not an argument": {"link_id": 3, "region": "Fujian", "color": "red"},
+    }
+    for problem, arguments in wrong.items():
+        blocked = play(state, LOAD, Call("get_shipping", arguments), REPLY)
+        said = blocked.messages()[-1]["content"]
+        assert problem in said
+        assert "get_shipping" not in said

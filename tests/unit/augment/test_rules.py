@@ -25,6 +25,12 @@ RULES = {
         ("value", "class is clothing", "7 days", ("7",)),
         ("value", "class is home", "30 days", ("30",)),
     ],
+    "Returns as clothing: 7 days, as home: 30 days.": [
+        ("value", "returns as clothing", "7 days", ("7",)),
+        ("value", "returns as home", "30 days", ("30",)),
+    ],
+    "No returns as food or as final sale.": [("must not", "as food or as final sale", "returns", ())],
+    "As food or as final sale: no returns.": [("must not", "as food or as final sale", "returns", ())],
     "You may offer a coupon": [("may", "", "offer a coupon", ())],
     "You may not offer a coupon.": [("must not", "", "offer a coupon", ())],
     'Say "back soon. or not"; promise nothing.': [
@@ -39,6 +45,10 @@ PROSE = (
     "No returns.",
     "Call",
     "By class: clothing 7 days.",
+    "Returns as clothing: 7 days.",
+    "Returns as clothing: 7 days, as home: after a month.",
+    "Returns as clothing: 7 days, 8 as home.",
+    "No returns, as the law says.",
     "",
 )
 

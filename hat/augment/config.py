@@ -58,7 +58,7 @@ class AugmentConfig(BaseModel):
     """Fewest and most families in an augmented state; null: each family by its own chance, `probability`."""
     weights: dict[str, Annotated[float, Field(gt=0)]] = {}
     """With `depth`: how much more often than 1 a family is drawn."""
-    opaque_share: Probability = 0.35
+    opaque_share: Probability = 0.45
     """Share of renamings whose names say nothing."""
     layouts: tuple[Layout, ...] = TRAINING_LAYOUTS
     """Layouts that P3 may choose. `xml` is kept unseen: it is refused outside of the test split."""

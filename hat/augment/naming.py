@@ -3,13 +3,15 @@
 import random
 import re
 from collections.abc import Callable, Sequence
+from string import ascii_lowercase
 
 from hat.augment.banks import bank
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 LEGAL_NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 
-_OPAQUE = {"train": ("fn", "t", "a"), "dev": ("op", "k"), "test": ("x", "z")}
+_OPAQUE = {"dev": ("op", "k"), "test": ("x", "z")}
+"""Letters before a number in names that say nothing; training uses any others."""
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
@@ -62,13 +64,32 @@ def rename(name: str, *, split: str, style: Style, opaque: bool, taken: set[str]
 
 
 def _opaque_words(split: str, rng: random.Random) -> list[str]:
-    """A letter and a number or, in training, as often two invented words.
+    """Letters and a number or, in training, as often invented words or words that say nothing about what is named.
 
     A name that is new in every state cannot be recalled: it has to be copied from the prompt.
     """
-    if split == "train" and rng.random() < 0.5:
-        return ["".join(rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(2)) for _ in range(2)]
-    return [rng.choice(_OPAQUE[split]), f"{rng.randrange(10, 100)}"]
+    if split != "train":
+        return [rng.choice(_OPAQUE[split]), f"{rng.randrange(10, 100)}"]
+    kind = rng.randrange(3)
+    if kind == 0:
+        return [_letters(rng), f"{rng.randrange(1, 1000)}"]
+    if kind == 1:
+        return [_invented(rng) for _ in range(rng.randrange(1, 4))]
+    return rng.sample(bank("opaque_words"), 2)
+
+
+def _letters(rng: random.Random) -> str:
+    """One to three letters that no held-out split uses before a number."""
+    held_out = {letters for split in _OPAQUE.values() for letters in split}
+    while True:
+        letters = "".join(rng.choice(ascii_lowercase) for _ in range(rng.randrange(1, 4)))
+        if letters not in held_out:
+            return letters
+
+
+def _invented(rng: random.Random) -> str:
+    """Two syllables."""
+    return "".join(rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(2))
 
 
 def _free(candidate: str, taken: set[str]) -> bool:

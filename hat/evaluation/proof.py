@@ -13,6 +13,7 @@ from hat.evaluation.distractors import answering_distractors
 from hat.evaluation.suites import VARIANTS, SuiteItem
 from hat.harness.model import Harness
 
+
 def prove_items(items: Iterable[SuiteItem], harness: Harness, domain: Domain, split: Split) -> int:
     """Prove every state of the items once; returns how many were proven.
 
@@ -31,7 +32,10 @@ def prove_items(items: Iterable[SuiteItem], harness: Harness, domain: Domain, sp
 
 
 def prove_states(
-    states: Collection[tuple[HarnessState, AugmentConfig | None]], harness: Harness, domain: Domain, split: Split
+    states: Collection[tuple[HarnessState, AugmentConfig | None]],
+    harness: Harness,
+    domain: Domain,
+    split: Split,
 ) -> int:
     """Prove states, each with the settings that it was sampled under; returns how many were proven.
 

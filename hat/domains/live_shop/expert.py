@@ -141,7 +141,7 @@ def _look_up(view: ExpertView, asked: Understood) -> Generator[Action, Turn, str
         prompt = [item for block in harness.blocks for item in block.document.items]
         rules = read_return_rules([*prompt, *harness.skill(harness.skill_for("returns")).body.items])
         try:
-            return replies.returns(link, days_to_return(rules, product))
+            return replies.returns(link, product, days_to_return(rules, product))
         except KeyError as error:
             raise CannotAnswer from error
     return replies.price(link, product)

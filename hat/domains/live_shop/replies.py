@@ -40,12 +40,10 @@ def shipping(link: int, region: str, quote: Mapping[str, Any]) -> str:
     return f"Link {link} takes {_days(quote['days'])} to {region}, {fee}."
 
 
-def returns(link: int, days: int | None) -> str:
-    return (
-        f"Link {link} cannot be returned."
-        if days is None
-        else f"Link {link} can be returned within {_days(days)}."
-    )
+def returns(link: int, product: Mapping[str, Any], days: int | None) -> str:
+    """Names the product's return class, as its tool result does, before what the rule says of that class."""
+    allowed = "no returns" if days is None else f"{_days(days)} to return"
+    return f"Link {link} counts {product['returns']}: {allowed}."
 
 
 def room(intent: str, session: Mapping[str, str | int]) -> str:

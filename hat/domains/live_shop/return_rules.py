@@ -56,10 +56,10 @@ def write_return_rules(items: Sequence[str], rules: Mapping[str, int | None]) ->
     The rules are written anew, so that no text is searched and replaced; `read_return_rules` gives them back.
     """
     days = [f"as {subject}: {count} days" for subject, count in rules.items() if count is not None]
-    never = [f"as {subject}" for subject, count in rules.items() if count is None]
+    never = [f"As {subject}: no returns." for subject, count in rules.items() if count is None]
     written = [f"Returns {', '.join(days)}."] if days else []
     if never:
-        written.append(f"{' or '.join(never).capitalize()}: no returns.")
+        written.append(" ".join(never))
     stated = [bool(read_return_rules([item])) for item in items]
     first = stated.index(True) if any(stated) else len(items)
     kept = [(place, item) for place, item in enumerate(items) if not stated[place]]

@@ -194,10 +194,10 @@ def test_the_expert_follows_the_return_rule_of_the_harness_and_not_its_memory() 
         said = episode.reply.removeprefix(f"Link {task.slots['link']} ")
         replies.add((return_class, said))
     assert replies == {
-        ("clothing", "can be returned within 21 days."),
-        ("food", "can be returned within 2 days."),
-        ("beauty", "cannot be returned."),
-        ("home", "cannot be returned."),
+        ("clothing", "counts as clothing: 21 days to return."),
+        ("food", "counts as food: 2 days to return."),
+        ("beauty", "counts as beauty: no returns."),
+        ("home", "counts as home: no returns."),
         ("final sale", DECLINE),
     }
 

@@ -77,8 +77,8 @@ def tool_choice_task(id: str, split: Split, question: str, acceptable: Sequence[
 class ToolChoice:
     """A domain whose tasks are given: published questions, each with its own tool list."""
 
-    name = NAME
-    intents = (INTENT,)
+    name: str = NAME
+    intents: tuple[str, ...] = (INTENT,)
     checks: Mapping[str, Check] = {}
 
     def __init__(

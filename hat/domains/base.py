@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hat.errors import BadInput
 from hat.files import canonical_json, sha256_text
+from hat.nearest import known_names
 
 if TYPE_CHECKING:
     from hat.agent.checks import Check
@@ -148,7 +149,7 @@ def get_domain(name: str) -> Domain:
     try:
         module, _, attribute = _DOMAINS[name].partition(":")
     except KeyError:
-        raise BadInput(f"unknown domain {name!r}", mend=f"Known: {', '.join(_DOMAINS)}.") from None
+        raise BadInput(f"unknown domain {name!r}", mend=known_names(name, _DOMAINS)) from None
     factory: Callable[[], Domain] = getattr(importlib.import_module(module), attribute)
     return factory()
 

@@ -119,10 +119,10 @@ def _augment(
     from hat.augment.test_use import log_test_use
     from hat.domains.base import domain_of
     from hat.errors import BadInput
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
 
-    name, version = parse_reference(target)
-    harness = Registry(registry_folder(registry)).load(name, version)
+    known = Registry(registry_folder(registry))
+    harness = known.load(*known.parse(target))
     try:
         config = AugmentConfig.full(split, states=count, original_share=0, **chosen)
     except ValidationError as error:

@@ -36,10 +36,10 @@ def show(
     from hat.domains.base import domain_of
     from hat.errors import BadInput
     from hat.files import write_text_atomic
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
 
-    name, version = parse_reference(reference)
-    harness = Registry(registry_folder(registry)).load(name, version)
+    known = Registry(registry_folder(registry))
+    harness = known.load(*known.parse(reference))
     trajectory = _of_intent(expert_gold(harness, domain_of(harness), split).trajectories, intent)
     # Families that were named are all shown; otherwise what a state of this split is like.
     try:

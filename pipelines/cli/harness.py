@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hat.harness.problems import Problem
 
 FOUND_ERRORS = 1
+_FILE_ENDINGS = (".json", ".md", ".yaml", ".yml")
 _RISK_COLOURS = {"cosmetic": "dim", "preserving": "green", "behaviour-changing": "red"}
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
@@ -285,17 +286,15 @@ def _report(path: str, problems: Iterable["Problem"], json_output: bool, **more:
 
 
 def _explain(rule_id: str, json_output: bool) -> None:
-    import difflib
     from dataclasses import asdict
 
     from hat.errors import BadInput
     from hat.harness.rules import RULES
+    from hat.nearest import known_names
 
     rule = RULES.get(rule_id)
     if rule is None:
-        near = difflib.get_close_matches(rule_id, RULES, n=1)
-        known = f"Did you mean {near[0]}?" if near else f"Rules: {', '.join(RULES)}."
-        raise BadInput(f"no rule {rule_id!r}", mend=known)
+        raise BadInput(f"no rule {rule_id!r}", mend=known_names(rule_id, RULES))
     if json_output:
         print_json({"schema_version": 1, **asdict(rule)})
     else:
@@ -305,35 +304,39 @@ def _explain(rule_id: str, json_output: bool) -> None:
 def _lint_target(path: str, registry: Path | None) -> Path:
     """A path as given; where there is none, the folder of a NAME[@VERSION]."""
     from hat.errors import BadInput
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
 
     if Path(path).exists():
         return Path(path)
+    if "/" in path or Path(path).suffix in _FILE_ENDINGS:
+        raise BadInput("no such file or folder", where=path)
     root = Registry(registry_folder(registry))
     try:
-        name, version = parse_reference(path)
+        name, version = root.parse(path)
         return root.root / name if version is None and name in root.names() else root.folder(name, version)
-    except BadInput:
-        raise BadInput("no such file or folder", where=path) from None
+    except BadInput as error:
+        raise BadInput(f"no such file or folder, and {error.what}", where=path, mend=error.mend) from None
 
 
 def _harness(reference: str, registry: Path | None) -> "Harness":
     """The harness of a NAME[@VERSION] or of a version's folder."""
     from hat.harness.load import load_harness
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
 
     if _is_folder(reference):
         return load_harness(Path(reference))
-    return Registry(registry_folder(registry)).load(*parse_reference(reference))
+    root = Registry(registry_folder(registry))
+    return root.load(*root.parse(reference))
 
 
 def _folder(reference: str, registry: Path | None) -> Path:
     """The folder of a NAME[@VERSION], or the version's folder itself."""
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
 
     if _is_folder(reference):
         return Path(reference)
-    return Registry(registry_folder(registry)).folder(*parse_reference(reference))
+    root = Registry(registry_folder(registry))
+    return root.folder(*root.parse(reference))
 
 
 def _is_folder(reference: str) -> bool:

@@ -36,11 +36,11 @@ def reword(
     from hat.domains.base import get_domain
     from hat.errors import BadInput
     from hat.files import write_json_atomic
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
     from hat.home import hat_home
 
-    name, version = parse_reference(harness)
-    loaded = Registry(registry_folder(registry)).load(name, version)
+    known = Registry(registry_folder(registry))
+    loaded = known.load(*known.parse(harness))
     try:
         policy = EndpointPolicy(EndpointConfig(url=url, model=model))
     except ValidationError as error:

@@ -46,6 +46,7 @@ def reword(
     except ValidationError as error:
         mend = "Write it as http://host:port/v1."
         raise BadInput("the endpoint's url is not an http address", where="--url", mend=mend) from error
+    _check_free(out_file, f"{loaded.name}@{loaded.version}")
     gold = expert_gold(loaded, get_domain(loaded.domain), "train")
     with err().status("asking for wordings") as status:
         made = make_wordings(
@@ -63,6 +64,19 @@ def reword(
         print_json(document)
     else:
         _show(document, out_file)
+
+
+def _check_free(file: Path, harness: str) -> None:
+    """Raise `BadInput` where something else than wordings of the harness would be replaced."""
+    from hat.errors import BadInput
+    from hat.files import read_json
+
+    if not file.exists():
+        return
+    there = read_json(file)
+    if not (isinstance(there, dict) and "banks" in there and there.get("harness") == harness):
+        mend = "Give another file, or remove this one."
+        raise BadInput(f"the file is there and holds no wordings of {harness}", where=str(file), mend=mend)
 
 
 def _show(document: dict[str, Any], file: Path) -> None:

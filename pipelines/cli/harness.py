@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from pipelines.cli.options import RegistryOption, registry_folder
-from pipelines.cli.output import JsonFlag, out, print_json
+from pipelines.cli.output import JsonFlag, out, print_json, refuse_both
 
 if TYPE_CHECKING:
     from hat.harness.model import Harness
@@ -106,6 +106,8 @@ def lint(
     from hat.harness.lint import lint_path
 
     if explain is not None:
+        if path is not None:
+            raise BadInput("--explain is about a rule, not about a path", where=path, mend="Give one of the two.")
         _explain(explain, json_output)
         return
     if path is None:
@@ -122,10 +124,11 @@ def diff(
     json_output: JsonFlag = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="For a pull-request comment.")] = False,
     html_file: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page for a browser.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write a page for a browser.")
     ] = None,
 ) -> None:
     """What changed between two versions, by meaning, how risky each change is, and what it means for training."""
+    refuse_both("--json", "--markdown", json_output, markdown)
     from hat.harness.diff import diff_harnesses
     from hat.harness.diffing import present
 
@@ -232,6 +235,7 @@ def check(
     markdown: Annotated[bool, typer.Option("--markdown", help="For a pull-request comment.")] = False,
 ) -> None:
     """For pull requests: lint, see that merged versions are as they were, show what is new and what will be done."""
+    refuse_both("--json", "--markdown", json_output, markdown)
     from hat.harness.diffing.present import headline, sentence
     from hat.harness.diffing.present import markdown as difference_markdown
     from hat.harness.immutability import check_against

@@ -191,3 +191,21 @@ def test_a_path_that_is_not_there_is_no_harness(shop):
     with pytest.raises(BadInput) as caught:
         hat_harness(shop, "lint", "elsewhere/SKILL.md")
     assert str(caught.value) == "elsewhere/SKILL.md: no such file or folder"
+
+
+@pytest.mark.parametrize("command", [["diff", "shop@1.0.0", "shop@1.1.0"], ["check", "--base", "main"]])
+def test_two_formats_for_standard_output_are_refused(shop, next_version, command):
+    with pytest.raises(BadInput, match="--json and --markdown"):
+        hat_harness(shop, *command, "--json", "--markdown")
+
+
+def test_a_page_is_written_beside_either_format(shop, next_version, tmp_path):
+    for form in ("--json", "--markdown"):
+        page = tmp_path / f"{form}.html"
+        assert hat_harness(shop, "diff", "shop@1.0.0", "shop@1.1.0", form, "--html", str(page))
+        assert page.read_text().startswith("<!doctype html>")
+
+
+def test_a_rule_and_a_path_are_not_linted_together(shop):
+    with pytest.raises(BadInput, match="Give one of the two"):
+        hat_harness(shop, "lint", "shop@1.0.0", "--explain", "pinned-symbol")

@@ -27,9 +27,10 @@ from pipelines.cli import (
     serve,
     watch,
 )
+from pipelines.cli.streams import guard_standard_streams
 
 INTERRUPTED = 130
-_OF_STANDARD_OUTPUT = (errno.ENOSPC, errno.EPIPE, errno.EBADF)
+_OF_STANDARD_OUTPUT = (errno.ENOSPC, errno.EBADF)
 
 
 class _Commands(typer.core.TyperGroup):
@@ -70,8 +71,12 @@ app.add_typer(schedule.app)
 
 def main() -> None:
     """Run the command line; every error is one message on stderr and an exit status."""
+    guard_standard_streams()
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except HatError as error:
         sys.stderr.write(f"hat: {error}\n")
         sys.exit(error.exit_status)

@@ -109,7 +109,12 @@ def _table(board: Board) -> Table:
 
 
 def _left(board: Board) -> str:
-    seconds = board.remaining_seconds()
-    if seconds < 90:
-        return f"about {seconds:.0f} s left"
-    return f"about {seconds / 60:.0f} min left"
+    whole = _about(board.remaining_seconds())
+    if not board.may_pass:
+        return f"{whole} left"
+    screened = _about(board.remaining_seconds(trains=False))
+    return f"{screened} left if the model in production passes, {whole} if one is trained"
+
+
+def _about(seconds: float) -> str:
+    return f"about {seconds:.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} min"

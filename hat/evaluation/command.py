@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hat.domains.base import get_domain
+from hat.domains.base import domain_of
 from hat.errors import BadInput
 from hat.evaluation.config import AGENT_SUITES, EvaluateConfig
 from hat.harness.registry import Registry
@@ -48,7 +48,7 @@ def evaluate_model(
     return evaluate(
         folder,
         harness,
-        get_domain(harness.domain),
+        domain_of(harness),
         config.only(tuple(suites)) if suites else config,
         model=model,
         model_digest=digest,

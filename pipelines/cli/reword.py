@@ -33,7 +33,7 @@ def reword(
     from hat.agent.policies.endpoint import EndpointPolicy
     from hat.augment.plan import expert_gold
     from hat.augment.wordings.make import as_document, make_wordings
-    from hat.domains.base import get_domain
+    from hat.domains.base import domain_of
     from hat.errors import BadInput
     from hat.files import write_json_atomic
     from hat.harness.registry import Registry
@@ -47,7 +47,7 @@ def reword(
         mend = "Write it as http://host:port/v1."
         raise BadInput("the endpoint's url is not an http address", where="--url", mend=mend) from error
     _check_free(out_file, f"{loaded.name}@{loaded.version}")
-    gold = expert_gold(loaded, get_domain(loaded.domain), "train")
+    gold = expert_gold(loaded, domain_of(loaded), "train")
     with err().status("asking for wordings") as status:
         made = make_wordings(
             loaded,

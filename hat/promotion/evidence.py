@@ -92,7 +92,9 @@ def load_evidence(folder: Path) -> Evidence:
         else:
             training = reader.read(subject.training_items, TrainingItems)
     if not reader.met:
-        raise BadInput("no evidence: none of its documents is in this folder", where=str(folder), mend=_mend(folder))
+        raise BadInput(
+            "no evidence: none of its documents is in this folder", where=str(folder), mend=_mend(folder)
+        )
     return Evidence(
         subject=subject,
         evaluations=evaluations,
@@ -110,7 +112,8 @@ def _mend(folder: Path) -> str:
     """What evidence looks like, and where there is some below."""
     holding = sorted(path.parent.name for path in folder.glob(f"*/{SUBJECT}"))
     below = f" There is evidence in {holding[0]}/ below." if holding else ""
-    return f"Evidence is {SUBJECT}, {evaluation_file('candidate')}, {LATENCY} and more, as a run's steps write it.{below}"
+    documents = f"{SUBJECT}, {evaluation_file('candidate')}, {LATENCY}"
+    return f"Evidence is {documents} and more, as a run's steps write it.{below}"
 
 
 def write_subject(

@@ -107,7 +107,9 @@ def lint(
 
     if explain is not None:
         if path is not None:
-            raise BadInput("--explain is about a rule, not about a path", where=path, mend="Give one of the two.")
+            raise BadInput(
+                "--explain is about a rule, not about a path", where=path, mend="Give one of the two."
+            )
         _explain(explain, json_output)
         return
     if path is None:

@@ -97,7 +97,9 @@ def _refuse_unknown(store: "Store", name: str, registry: Path | None) -> None:
     # Where a pair is served or rolled back there may be no registry: the ledger says enough.
     known.update(root.names() if root.root.is_dir() else ())
     if name not in known:
-        raise BadInput(f"no harness named {name!r}", where=str(root.root), mend=known_names(name, sorted(known)))
+        raise BadInput(
+            f"no harness named {name!r}", where=str(root.root), mend=known_names(name, sorted(known))
+        )
 
 
 def _show(document: dict[str, Any]) -> None:

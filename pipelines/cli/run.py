@@ -53,9 +53,7 @@ def run(
         record = resume_run(resume, harness, err(), runner)
     else:
         request = RunRequest(name, version, profile, mode, run_settings(settings))
-        record = until_decided(
-            lambda: start_run(request, known, err(), runner), err()
-        )
+        record = until_decided(lambda: start_run(request, known, err(), runner), err())
     print_record(record, err() if json_output else out())
     if json_output:
         print_json(record.model_dump(mode="json"))

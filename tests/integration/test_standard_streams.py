@@ -62,7 +62,12 @@ def test_a_closed_standard_output_loses_the_output_only() -> None:
 def test_a_full_standard_output_is_one_message() -> None:
     with open("/dev/full", "wb") as full:
         result = subprocess.run(
-            [*HAT, "harness", "list"], stdout=full, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY, check=False
+            [*HAT, "harness", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=REPOSITORY,
+            check=False,
         )
     assert result.returncode == 4
     assert result.stderr == "hat: standard output: No space left on device\n"

@@ -4,7 +4,9 @@ from hat.nearest import known_names
 
 
 def test_the_most_similar_name_comes_first():
-    assert known_names("live_shop", ["desk", "live-shop"]) == "Did you mean 'live-shop'? Known: desk, live-shop."
+    assert (
+        known_names("live_shop", ["desk", "live-shop"]) == "Did you mean 'live-shop'? Known: desk, live-shop."
+    )
     assert known_names("Desk", ["desk", "live-shop"]) == "Did you mean 'desk'? Known: desk, live-shop."
 
 

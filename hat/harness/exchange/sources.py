@@ -143,7 +143,9 @@ def _refuse_other_formats(value: Any, path: Path) -> None:
             mend='Write it as {"tools": [...]}, each tool with "name", "description" and "inputSchema".',
         )
     if isinstance(value, dict) and "hooks" in value:
-        raise BadInput("this is a hooks file", where=str(path), mend="Import the plugin folder it belongs to.")
+        raise BadInput(
+            "this is a hooks file", where=str(path), mend="Import the plugin folder it belongs to."
+        )
     if isinstance(value, dict) and "error" in value and "jsonrpc" in value:
         message = value["error"].get("message") if isinstance(value["error"], dict) else value["error"]
         raise BadInput(

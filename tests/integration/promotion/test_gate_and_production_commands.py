@@ -117,7 +117,9 @@ def test_an_unknown_harness_is_bad_input_that_names_those_known(
     (tmp_path / "registry" / "desk" / "versions").mkdir(parents=True)
     result = hat(*command, "live-shp", "--registry", str(tmp_path / "registry"))
     assert isinstance(result.exception, BadInput)
-    assert "no harness named 'live-shp'. Did you mean 'live-shop'? Known: desk, live-shop." in str(result.exception)
+    assert "no harness named 'live-shp'. Did you mean 'live-shop'? Known: desk, live-shop." in str(
+        result.exception
+    )
 
 
 def test_the_ledger_alone_is_enough_to_know_a_harness(store: Any, tmp_path: Path) -> None:

@@ -47,7 +47,10 @@ def test_only_states_of_the_same_settings_are_replaced(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("kept")
     (tmp_path / "file").write_text("kept")
-    states, same = str(tmp_path / "states"), ("live-shop@1.0.0", "--seed", "7", "--count", "1", "--family", "T1")
+    states, same = (
+        str(tmp_path / "states"),
+        ("live-shop@1.0.0", "--seed", "7", "--count", "1", "--family", "T1"),
+    )
     for _ in range(2):
         run(*same, "--out", states)
     before = (tmp_path / "states" / "states.json").read_bytes()

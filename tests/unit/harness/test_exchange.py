@@ -247,13 +247,29 @@ SERVER = {"command": "uvx", "args": ["mcp-server-git"]}
 @pytest.mark.parametrize(
     ("document", "said", "mended"),
     [
-        ({"mcpServers": {"git": SERVER}}, "configuration of an MCP client: it names servers (git)", "--server git"),
-        ({"servers": {"my git": SERVER}, "inputs": []}, "configuration of an MCP client", "--server 'my git'"),
-        ({"a": SERVER, "b": {"url": "http://b"}, "c": SERVER, "d": SERVER}, "(a, b, c and 1 more)", "tools/list"),
+        (
+            {"mcpServers": {"git": SERVER}},
+            "configuration of an MCP client: it names servers (git)",
+            "--server git",
+        ),
+        (
+            {"servers": {"my git": SERVER}, "inputs": []},
+            "configuration of an MCP client",
+            "--server 'my git'",
+        ),
+        (
+            {"a": SERVER, "b": {"url": "http://b"}, "c": SERVER, "d": SERVER},
+            "(a, b, c and 1 more)",
+            "tools/list",
+        ),
         ({"mcpServers": {}}, "configuration of an MCP client", "--server NAME"),
         ([TOOL], "a bare list", '{"tools": [...]}'),
         ({"hooks": {"PreToolUse": []}}, "a hooks file", "plugin folder"),
-        ({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no such method"}}, "no such method", "again"),
+        (
+            {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no such method"}},
+            "no such method",
+            "again",
+        ),
         ({"openapi": "3.1.0", "paths": {}}, "neither a tools/list result nor a tool", "inputSchema"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hat.harness.linting.distinct import ALIKE, FEWEST_WORDS, alike_pairs
@@ -25,6 +25,7 @@ def similar_texts(draw: st.DrawFn) -> list[frozenset[str]]:
     return texts
 
 
+@settings(deadline=None)
 @given(similar_texts())
 def test_the_pairs_are_those_of_comparing_every_two(texts: list[frozenset[str]]) -> None:
     expected = [

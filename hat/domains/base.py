@@ -163,3 +163,8 @@ def domain_of(harness: Harness) -> Domain:
     domain = get_domain(harness.domain)
     made_for: Callable[[Harness], Domain] | None = getattr(domain, "for_harness", None)
     return domain if made_for is None else made_for(harness)
+
+
+def made_from_harness(domain: Domain) -> bool:
+    """Whether the domain is empty until it is made from a harness's own tools."""
+    return hasattr(domain, "for_harness")

@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from hat.domains.base import domain_of
+from hat.errors import BadInput
 from hat.evaluation.command import evaluate_model
 from hat.evaluation.config import EvaluateConfig
 from hat.evaluation.run import evaluate_policy
 from hat.harness.exchange.imports import import_harness
 from hat.harness.registry import Registry
+from hat.runs.harness_archive import publish_harness
+from hat.storage import open_store
 from tests.support.tiny_model import write_tiny_model
 
 TOOLS = {
@@ -80,3 +83,8 @@ def test_a_model_folder_is_evaluated_under_it(registry: Registry, tmp_path: Path
         "harness_variant_qa": 2,
     }
     assert all(suite["accuracy"] == 0 for suite in document["suites"].values())
+
+
+def test_no_run_is_made_of_it(registry: Registry, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="runs are not made in the domain declared_tools"):
+        publish_harness(open_store(str(tmp_path / "store")), registry, "desk", None)

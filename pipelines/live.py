@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Protocol, Self
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from hat.runs.progress import Event
 from pipelines.board import ENDED, Board, StepState
@@ -93,7 +94,8 @@ class LineView:
         self._console.print(" ".join(parts), markup=False, highlight=False)
 
 
-def _table(board: Board) -> Table:
+def _table(board: Board) -> Group:
+    """The steps, and below them the time left, which may be longer than any column."""
     now = time.time()
     table = Table.grid(padding=(0, 2))
     for step in board.steps.values():
@@ -104,8 +106,7 @@ def _table(board: Board) -> Table:
         table.add_row(
             _MARKS[step.status], step.name, count, seconds, f"{word} {step.note}".strip(), style=style
         )
-    table.add_row("", _left(board), style="dim")
-    return table
+    return Group(table, Text(f"   {_left(board)}", style="dim"))
 
 
 def _left(board: Board) -> str:

@@ -3,10 +3,13 @@
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from hat.runs.progress import Event
 from hat.steps.contract import STEPS, contract
 
+Plan = Literal["auto", "train", "screen"]
+"""What a run is to do: `auto` trains unless the screen passes, `train` screens nothing, `screen` trains nothing."""
 ENDED = ("ran", "cached", "skipped", "failed")
 _FALLBACK_SECONDS = 2.0
 _TRUST_AFTER = 0.05
@@ -38,11 +41,14 @@ class Board:
 
     expected: Mapping[str, float]
     steps: dict[str, StepState] = field(default_factory=dict)
+    plan: Plan = "auto"
 
     @staticmethod
-    def of(expected: Mapping[str, float], names: Iterable[str] | None = None) -> "Board":
+    def of(expected: Mapping[str, float], names: Iterable[str] | None = None, plan: Plan = "auto") -> "Board":
         """A board on which every step waits."""
-        return Board(expected, {name: StepState(name) for name in names or (step.name for step in STEPS)})
+        return Board(
+            expected, {name: StepState(name) for name in names or (step.name for step in STEPS)}, plan
+        )
 
     @property
     def running(self) -> StepState | None:
@@ -73,13 +79,28 @@ class Board:
                 self.steps["promote"].status = "skipped"
         return step
 
-    def remaining_seconds(self, now: float | None = None) -> float:
-        """An estimate of the seconds left: the running step's own pace, the profile's word for the others."""
+    @property
+    def may_pass(self) -> bool:
+        """Whether the model in production may still turn out to be good enough, so that nothing is trained."""
+        return self.plan == "auto" and "screen" in self.steps and self.steps["screen"].status not in ENDED
+
+    def remaining_seconds(self, now: float | None = None, *, trains: bool = True) -> float:
+        """An estimate of the seconds left: the running step's own pace, the profile's word for the others.
+
+        With ``trains`` false it is that of a run whose screen passes, as any run with the plan `screen` hopes for.
+        """
         moment = time.time() if now is None else now
-        return sum(self._left(step, moment) for step in self.steps.values())
+        without = self.plan == "screen" or not trains
+        return sum(
+            self._left(step, moment)
+            for step in self.steps.values()
+            if not (without and step.status == "waiting" and contract(step.name).trains)
+        )
 
     def _left(self, step: StepState, now: float) -> float:
         expected = self.expected.get(step.name, _FALLBACK_SECONDS)
+        if step.name == "screen" and self.plan == "train":
+            expected = _FALLBACK_SECONDS
         if step.status == "waiting":
             return expected
         if step.status != "running":

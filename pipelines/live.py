@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Protocol, Self
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from hat.runs.progress import Event
 from pipelines.board import ENDED, Board, StepState
@@ -93,7 +94,8 @@ class LineView:
         self._console.print(" ".join(parts), markup=False, highlight=False)
 
 
-def _table(board: Board) -> Table:
+def _table(board: Board) -> Group:
+    """The steps, and below them the time left, which may be longer than any column."""
     now = time.time()
     table = Table.grid(padding=(0, 2))
     for step in board.steps.values():
@@ -104,12 +106,16 @@ def _table(board: Board) -> Table:
         table.add_row(
             _MARKS[step.status], step.name, count, seconds, f"{word} {step.note}".strip(), style=style
         )
-    table.add_row("", _left(board), style="dim")
-    return table
+    return Group(table, Text(f"   {_left(board)}", style="dim"))
 
 
 def _left(board: Board) -> str:
-    seconds = board.remaining_seconds()
-    if seconds < 90:
-        return f"about {seconds:.0f} s left"
-    return f"about {seconds / 60:.0f} min left"
+    whole = _about(board.remaining_seconds())
+    if not board.may_pass:
+        return f"{whole} left"
+    screened = _about(board.remaining_seconds(trains=False))
+    return f"{screened} left if the model in production passes, {whole} if one is trained"
+
+
+def _about(seconds: float) -> str:
+    return f"about {seconds:.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} min"

@@ -7,6 +7,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hat.errors import BadInput
+from hat.nearest import known_names
 from hat.runs.config import RunConfig, parse_config
 from hat.steps.contract import STEPS
 from pipelines.platform import Resources
@@ -69,8 +70,8 @@ def profile_path(name: str) -> Path:
     """
     path = Path(name) if name.endswith((".yaml", ".yml")) else FOLDER / f"{name}.yaml"
     if not path.is_file():
-        known = ", ".join(profile_names())
-        raise BadInput(f"no profile {name!r}", where="--profile", mend=f"Known: {known}.")
+        mend = known_names(name, profile_names())
+        raise BadInput(f"no profile {name!r}", where="--profile", mend=mend)
     return path
 
 

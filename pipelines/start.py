@@ -15,6 +15,7 @@ from rich.console import Console
 from hat.errors import BadInput
 from hat.files import as_environment_failure, write_bytes_atomic
 from hat.harness.registry import Registry, parse_reference
+from hat.promotion.ledger import production
 from hat.runs.compose import compose_record
 from hat.runs.harness_archive import publish_harness
 from hat.runs.places import new_run_id, open_run_store, run_folder
@@ -24,11 +25,11 @@ from hat.steps.contract import STEPS
 from hat.steps.resolve import read_settings
 from hat.storage import Store
 from pipelines import local
-from pipelines.board import Board
+from pipelines.board import Board, Plan
 from pipelines.compile import IMAGE_FAMILIES, compile_profile
 from pipelines.containers import check_built, local_images
 from pipelines.live import make_view
-from pipelines.profile import load_profile, profile_path
+from pipelines.profile import Profile, load_profile, profile_path
 from pipelines.version import code_version
 
 LOCAL_IMAGE = "hat-python-local"
@@ -134,7 +135,7 @@ def _drive(
         package = compile_profile(profile, folder).package
         events = Reader(folder)
         events.skip_to_end()
-        board = Board.of(load_profile(profile).expected_seconds)
+        board = _board(load_profile(profile), store, record)
         try:
             running = local.start(package, _arguments(record, images), record.run, runner)
             with make_view(console) as view:
@@ -144,6 +145,17 @@ def _drive(
             write_record(store, cut)
             raise
         return _finished(store, record, board, error, running.log)
+
+
+def _board(profile: Profile, store: Store, record: RunRecord) -> Board:
+    """The board of a run: without a pair in production there is nothing to screen."""
+    settings = read_settings(profile.settings_json(), json.dumps(record.overrides), record.code_version)
+    plan: Plan = "auto"
+    if record.mode == "train" or production(store, settings.environment, record.harness) is None:
+        plan = "train"
+    elif record.mode == "screen":
+        plan = "screen"
+    return Board.of(profile.expected_seconds, plan=plan)
 
 
 def _finished(store: Store, record: RunRecord, board: Board, error: RunError | None, log: Path) -> RunRecord:

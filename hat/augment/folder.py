@@ -18,7 +18,33 @@ from hat.harness.model import Harness
 STATES_FILE = "states.json"
 REPORT_FILE = "verification.json"
 _KEYS = ("harness", "version", "harness_digest", "config", "states")
+_ELSEWHERE = "Give a new folder, or remove this one."
 _AGAIN = "Make the states again with `hat augment`."
+
+
+def check_free(
+    folder: Path, harness: Harness, config: AugmentConfig, split: str, seeds: Sequence[int]
+) -> None:
+    """See that writing states to ``folder`` replaces nothing but what the same settings made.
+
+    Raises:
+        BadInput: the folder holds something else, or is a file.
+    """
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / STATES_FILE).is_file():
+        raise BadInput("not an empty folder", where=str(folder), mend=_ELSEWHERE)
+    there = read_states_document(folder)
+    made = {
+        "another harness": (there["harness"], there["version"], there["harness_digest"])
+        == (harness.name, harness.version, harness.digest),
+        "other settings": there["config"] == config.model_dump(mode="json"),
+        "other seeds": [(state["seed"], state["split"]) for state in there["states"]]
+        == [(seed, split) for seed in seeds],
+    }
+    for other, same in made.items():
+        if not same:
+            raise BadInput(f"the folder holds states of {other}", where=str(folder), mend=_ELSEWHERE)
 
 
 def write_states(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hat.errors import BadInput
 from hat.files import canonical_json, sha256_text
+from hat.nearest import known_names
 
 if TYPE_CHECKING:
     from hat.agent.checks import Check
@@ -148,7 +149,7 @@ def get_domain(name: str) -> Domain:
     try:
         module, _, attribute = _DOMAINS[name].partition(":")
     except KeyError:
-        raise BadInput(f"unknown domain {name!r}", mend=f"Known: {', '.join(_DOMAINS)}.") from None
+        raise BadInput(f"unknown domain {name!r}", mend=known_names(name, _DOMAINS)) from None
     factory: Callable[[], Domain] = getattr(importlib.import_module(module), attribute)
     return factory()
 
@@ -162,3 +163,8 @@ def domain_of(harness: Harness) -> Domain:
     domain = get_domain(harness.domain)
     made_for: Callable[[Harness], Domain] | None = getattr(domain, "for_harness", None)
     return domain if made_for is None else made_for(harness)
+
+
+def made_from_harness(domain: Domain) -> bool:
+    """Whether the domain is empty until it is made from a harness's own tools."""
+    return hasattr(domain, "for_harness")

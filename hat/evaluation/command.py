@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hat.domains.base import get_domain
+from hat.domains.base import domain_of
 from hat.errors import BadInput
 from hat.evaluation.config import AGENT_SUITES, EvaluateConfig
-from hat.harness.registry import Registry, parse_reference
+from hat.harness.registry import Registry
 from hat.models import ModelRef, ModelStore
 from hat.models.folder import check_model_folder, model_manifest
+from hat.nearest import known_names
 from hat.runs.places import open_run_store
 
 SUITES = (*AGENT_SUITES, "instruction_following", "ifeval")
@@ -36,9 +37,9 @@ def evaluate_model(
     """
     unknown = [suite for suite in suites if suite not in SUITES]
     if unknown:
-        raise BadInput(f"no suite {unknown[0]!r}", where="--suite", mend=f"Known: {', '.join(SUITES)}.")
-    name, version = parse_reference(reference)
-    harness = Registry(Path(registry)).load(name, version)
+        raise BadInput(f"no suite {unknown[0]!r}", where="--suite", mend=known_names(unknown[0], SUITES))
+    known = Registry(Path(registry))
+    harness = known.load(*known.parse(reference))
     folder, digest = _locate(model)
     config = settings or EvaluateConfig()
     # Only now: all that can be wrong was found without loading a model library.
@@ -47,7 +48,7 @@ def evaluate_model(
     return evaluate(
         folder,
         harness,
-        get_domain(harness.domain),
+        domain_of(harness),
         config.only(tuple(suites)) if suites else config,
         model=model,
         model_digest=digest,

@@ -18,12 +18,19 @@ ROBUSTNESS = "tool_prompt_robustness"
 
 
 def robustness_items(harness: Harness, domain: Domain, config: EvaluateConfig, count: int) -> list[SuiteItem]:
-    """Distractor tools, questions without an answer, failing tools: in turn, so a few items have all."""
+    """Distractor tools, questions without an answer, failing tools: in turn, so a few items have all.
+
+    A domain that is `always_answerable` has no questions without an answer.
+    """
     first_seed = config.seed * SEED_STRIDE + SEED_STRIDE // 2
-    distracted = _distracted(harness, domain, config, first_seed)
-    unsolvable = _unsolvable(harness, domain, config, first_seed + 1)
-    failing = _failing(harness, domain, config, first_seed + 2, REPORTED_FAULTS)
-    in_turn = (item for three in zip(distracted, unsolvable, failing, strict=False) for item in three)
+    streams = [
+        _distracted(harness, domain, config, first_seed),
+        _unsolvable(harness, domain, config, first_seed + 1),
+        _failing(harness, domain, config, first_seed + 2, REPORTED_FAULTS),
+    ]
+    if getattr(domain, "always_answerable", False):
+        del streams[1]
+    in_turn = (item for turn in zip(*streams, strict=False) for item in turn)
     return _exactly(count, in_turn, ROBUSTNESS, harness)
 
 

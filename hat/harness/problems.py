@@ -34,17 +34,23 @@ class Problems:
 
     found: list[Problem] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self._known = set(self.found)
+        self._errors = errors_of(self.found)
+
     def add(self, rule: str, file: object, message: str, line: int = 1) -> None:
         """Note a problem under a rule of `hat.harness.rules.RULES`, which sets its severity."""
         problem = Problem(
             _printable(str(file)), max(line, 1), rule, RULES[rule].severity, _printable(message)
         )
-        if problem not in self.found:
+        if problem not in self._known:
+            self._known.add(problem)
             self.found.append(problem)
+            self._errors += errors_of((problem,))
 
     @property
     def errors(self) -> list[Problem]:
-        return errors_of(self.found)
+        return self._errors
 
     def sorted(self) -> tuple[Problem, ...]:
         return tuple(sorted(self.found))

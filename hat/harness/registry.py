@@ -10,6 +10,7 @@ from hat.harness.manifest import VERSION_PATTERN
 from hat.harness.model import Harness
 from hat.harness.problems import BadHarness, Problems
 from hat.harness.versions import LOCK_FILE, is_version, read_lock, version_key
+from hat.nearest import known_names
 
 __all__ = ["LOCK_FILE", "Registry", "parse_reference", "version_key"]
 
@@ -36,6 +37,23 @@ class Registry:
 
     root: Path
 
+    def parse(self, reference: str) -> tuple[str, str | None]:
+        """As `parse_reference`; what is no reference is told together with the names that there are.
+
+        Raises:
+            BadInput: the text is neither NAME nor NAME@VERSION.
+        """
+        try:
+            return parse_reference(reference)
+        except BadInput as error:
+            name, _, version = reference.partition("@")
+            names = self.names() if self.root.is_dir() else []
+            if name in names:
+                known = known_names(version, self.versions(name), from_end=True)
+            else:
+                known = known_names(name, names) if names else ""
+            raise BadInput(error.what, mend=f"{error.mend} {known}".rstrip()) from None
+
     def names(self) -> list[str]:
         """Harness names.
 
@@ -55,8 +73,8 @@ class Registry:
             BadInput: no harness of that name.
         """
         if name not in self.names():
-            known = ", ".join(self.names()) or "none"
-            raise BadInput(f"no harness named {name!r}", where=str(self.root), mend=f"Known: {known}.")
+            mend = known_names(name, self.names())
+            raise BadInput(f"no harness named {name!r}", where=str(self.root), mend=mend)
         folders = (self.root / name / "versions").iterdir()
         return sorted(
             (path.name for path in folders if is_version(path.name) and path.is_dir()), key=version_key
@@ -75,7 +93,7 @@ class Registry:
             raise BadInput(
                 f"{name} has no version {version}",
                 where=str(self.root),
-                mend=f"Known: {', '.join(versions)}.",
+                mend=known_names(version, versions, from_end=True),
             )
         return self.root / name / "versions" / (version or versions[-1])
 

@@ -9,7 +9,7 @@ import yaml
 
 from hat.errors import BadInput
 from hat.promotion.ledger import LedgerEntry
-from hat.promotion.strict_yaml import parse_yaml
+from hat.promotion.reading import parse_lined
 
 HEAD = "# Which pair serves each channel. Written from the ledger by `hat watch` alone: do not edit it by hand.\n"
 
@@ -25,7 +25,7 @@ def render_channels(text: str, channel: str, entry: LedgerEntry | None, *, where
     Raises:
         BadInput: the text is no file of channels.
     """
-    document = parse_yaml(text, where=where) if text.strip() else {"schema_version": 1, "channels": {}}
+    document = parse_lined(text, where=where).value if text.strip() else {"schema_version": 1, "channels": {}}
     if (
         not isinstance(document, dict)
         or document.get("schema_version") != 1

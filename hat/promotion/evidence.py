@@ -61,7 +61,8 @@ def load_evidence(folder: Path) -> Evidence:
     """Read an evidence folder.
 
     Raises:
-        BadInput: no such folder. Anything wrong inside it becomes a finding, so that there is a verdict.
+        BadInput: no such folder, or one with no document of evidence. Anything wrong or missing beside a document
+            becomes a finding, so that there is a verdict.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -90,6 +91,10 @@ def load_evidence(folder: Path) -> Evidence:
             reader.fault(SUBJECT, f"training_items: {subject.training_items!r} is not a name in this folder")
         else:
             training = reader.read(subject.training_items, TrainingItems)
+    if not reader.met:
+        raise BadInput(
+            "no evidence: none of its documents is in this folder", where=str(folder), mend=_mend(folder)
+        )
     return Evidence(
         subject=subject,
         evaluations=evaluations,
@@ -101,6 +106,14 @@ def load_evidence(folder: Path) -> Evidence:
         seeds=seeds,
         names=tuple(sorted(reader.digests)),
     )
+
+
+def _mend(folder: Path) -> str:
+    """What evidence looks like, and where there is some below."""
+    holding = sorted(path.parent.name for path in folder.glob(f"*/{SUBJECT}"))
+    below = f" There is evidence in {holding[0]}/ below." if holding else ""
+    documents = f"{SUBJECT}, {evaluation_file('candidate')}, {LATENCY}"
+    return f"Evidence is {documents} and more, as a run's steps write it.{below}"
 
 
 def write_subject(
@@ -129,12 +142,15 @@ class _Reader:
         self.folder = folder
         self.problems: list[Reason] = []
         self.digests: dict[str, str] = {}
+        self.met = False
+        """Whether any document is there, readable or not."""
 
     def read(self, name: str, model: type[_Model]) -> _Model | None:
         """The document, or None when it is absent (a policy that needs it says so) or faulty."""
         path = self.folder / name
         if not path.exists():
             return None
+        self.met = True
         try:
             text = path.read_text(encoding="utf-8")
             self.digests[name] = sha256_text(text)

@@ -1,16 +1,17 @@
 """The gate policy: what `gate.yaml` may say, one policy an environment, read strictly."""
 
-import difflib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from hat.errors import BadInput
 from hat.evaluation.statistics import minimum_n_for_margin, minimum_n_for_percentile, minimum_n_for_rate
 from hat.files import canonical_json, sha256_text
-from hat.promotion.strict_yaml import parse_yaml
+from hat.harness.problems import Problems
+from hat.harness.reading.checked import checked
+from hat.promotion.reading import parse_lined, refusal
 
 Metric = Literal[
     "accuracy",
@@ -250,17 +251,17 @@ def parse_policies(text: str, *, where: str) -> GatePolicies:
     """Read the text of a `gate.yaml`.
 
     Raises:
-        BadInput: not YAML, or naming every wrong or unknown key at once.
+        BadInput: not YAML, or naming every wrong or unknown key at once, each at its line.
     """
-    value = parse_yaml(text, where=where)
-    if not isinstance(value, dict):
+    source = parse_lined(text, where=where)
+    if not isinstance(source.value, dict):
         raise BadInput("not a mapping with `schema_version` and `environments`", where=where)
-    try:
-        return GatePolicies.model_validate(value)
-    except ValidationError as error:
-        problems = [_problem(detail["loc"], detail["type"], detail["msg"]) for detail in error.errors()]
+    problems = Problems()
+    policies = checked(GatePolicies, source, Path(where), "gate-policy", problems, known=every_key())
+    if policies is None:
         mend = "docs/how-to/gate-policy.md lists the keys."
-        raise BadInput("; ".join(problems), where=where, mend=mend) from error
+        raise refusal(problems.sorted(), where=where, mend=mend)
+    return policies
 
 
 def load_policies(path: Path) -> GatePolicies:
@@ -274,14 +275,6 @@ def load_policies(path: Path) -> GatePolicies:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot be read as a gate policy: {error}", where=str(path)) from error
     return parse_policies(text, where=str(path))
-
-
-def _problem(location: tuple[int | str, ...], kind: str, message: str) -> str:
-    key = ".".join(str(part) for part in location)
-    if kind != "extra_forbidden":
-        return f"{key}: {message}"
-    nearest = difflib.get_close_matches(str(location[-1]), sorted(every_key()), n=1)
-    return f"{key}: unknown key" + (f" (did you mean {nearest[0]!r}?)" if nearest else "")
 
 
 def every_key() -> set[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hat.domains.base import get_domain, made_from_harness
 from hat.errors import BadInput, EnvironmentFailure
 from hat.harness.digest import folder_files
 from hat.harness.load import load_harness, read_text
@@ -36,9 +37,15 @@ def publish_harness(store: Store, registry: Registry, name: str, version: str | 
     version that is not merged yet may still change.
 
     Raises:
-        BadInput: unknown name or version, malformed files, or no gate policy.
+        BadInput: unknown name or version, malformed files, no gate policy, or a harness that no run can be made of.
     """
     harness = registry.load(name, version)
+    if made_from_harness(get_domain(harness.domain)):
+        raise BadInput(
+            f"runs are not made in the domain {harness.domain}, which an import gives a harness",
+            where=f"{harness.name}@{harness.version}",
+            mend="`hat eval` evaluates a model under it; a run needs a domain of its own: docs/how-to/add-a-domain.md.",
+        )
     folder = registry.folder(name, harness.version)
     key = _archive_key(name, harness.version, harness.digest)
     if not store.exists(key):

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hat.errors import BadInput
+from hat.nearest import known_names
 from hat.promotion.ledger import StaleBaseline
 from hat.runs.watch import is_alive
 from hat.steps.entries import StepStatus
@@ -148,7 +149,11 @@ def read_record(store: Store, run: str) -> RunRecord:
     """
     if not store.exists(record_key(run)):
         known = run_names(store)
-        mend = f"The newest is {known[0]}; `hat runs` lists them." if known else "No run has been made yet."
+        mend = (
+            f"{known_names(run, known, shown=3)} `hat runs` lists them."
+            if known
+            else "No run has been made yet."
+        )
         raise BadInput(f"there is no run {run!r}", where=store.url, mend=mend)
     try:
         return RunRecord.model_validate_json(store.get(record_key(run)))

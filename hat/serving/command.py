@@ -6,7 +6,7 @@ from typing import Any
 from hat.errors import BadInput
 from hat.files import read_json
 from hat.harness.model import Harness
-from hat.harness.registry import Registry, parse_reference
+from hat.harness.registry import Registry
 from hat.models import ModelRef, ModelStore
 from hat.models.folder import check_model_folder, model_manifest
 from hat.promotion.evidence import evaluation_file, load_evidence
@@ -98,8 +98,8 @@ def export_model(
 def _harness(registry: Path, reference: str) -> Harness | None:
     if not reference:
         return None
-    name, version = parse_reference(reference)
-    return Registry(registry).load(name, version)
+    known = Registry(registry)
+    return known.load(*known.parse(reference))
 
 
 def _read_export(model: str) -> ExportDocument | None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from pipelines.cli.augment_options import FamilyOption, SplitOption, chosen_config
 from pipelines.cli.options import RegistryOption, WordingsOption, registry_folder
 from pipelines.cli.output import JsonFlag, err, out, print_json
 
@@ -17,71 +18,46 @@ if TYPE_CHECKING:
     from hat.domains.base import Split
     from hat.harness.model import Harness
 
-VERIFY = "verify"
-SHOW = "show"
-
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     app.command("augment")(augment)
+    app.command("augment verify")(verify)
 
 
 def augment(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME@VERSION | verify | show",
-            help="Harness to augment; or `verify`, then a folder; or `show`, then a harness.",
-        ),
+    harness: Annotated[str, typer.Argument(metavar="NAME[@VERSION]", help="Harness to augment.")],
+    out_folder: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="A new folder, or one that the same command has written."),
     ],
-    folder: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[DIR | NAME@VERSION]",
-            help="With `verify`: a folder that `hat augment` wrote. With `show`: a harness.",
-        ),
-    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed: the same one gives the same states.")] = 0,
     count: Annotated[int, typer.Option(min=1, help="How many states.")] = 20,
-    split: Annotated[
-        Literal["train", "dev", "test"], typer.Option(help="Whose vocabulary and banks.")
-    ] = "train",
-    family: Annotated[
-        list[str] | None,
-        typer.Option(help="A family, e.g. T1; again for more. Default: all that are legal in the split."),
-    ] = None,
+    split: SplitOption = "train",
+    family: FamilyOption = None,
     wordings: WordingsOption = None,
-    out_folder: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to write.")] = None,
-    intent: Annotated[
-        str | None, typer.Option(help="With `show`: whose question to play. Default: the first task's.")
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With `show`: write a page instead of printing.")
-    ] = None,
     registry: RegistryOption = None,
     json_output: JsonFlag = False,
 ) -> None:
-    """Sample harness states and prove the gates on each; or `verify DIR`: prove a folder again from its seeds.
+    """Sample harness states and prove the gates on each. Exit status 1 when a state fails one.
 
-    `show NAME@VERSION` puts the harness and the state of one seed side by side, with one trajectory under both.
+    `hat augment verify DIR` proves a folder again, `hat augment show NAME@VERSION` shows a state beside its original.
     """
-    from hat.errors import BadInput
+    config = chosen_config(split, family, wordings, states=count)
+    _tell(_augment(harness, seed, count, split, config, out_folder, registry), json_output)
 
-    if target == SHOW:
-        from pipelines.cli.augment_show import show
 
-        if folder is None:
-            raise BadInput("show needs a harness", mend="Write `hat augment show NAME@VERSION`.")
-        show(str(folder), seed, split, _chosen(family, wordings), intent, html, registry)
-        return
-    if target == VERIFY:
-        if folder is None:
-            raise BadInput("verify needs the folder", mend="Write `hat augment verify DIR`.")
-        report = _verify(folder, registry_folder(registry))
-    else:
-        if out_folder is None:
-            raise BadInput("nowhere to write the states", mend="Give a folder with --out DIR.")
-        report = _augment(target, seed, count, split, _chosen(family, wordings), out_folder, registry)
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `hat augment` wrote.")],
+    registry: RegistryOption = None,
+    json_output: JsonFlag = False,
+) -> None:
+    """Sample a folder's states again from their seeds alone and prove the gates on each. Exit status 1 as there."""
+    _tell(_verify(folder, registry_folder(registry)), json_output)
+
+
+def _tell(report: dict[str, Any], json_output: bool) -> None:
+    """Print the report and leave with status 1 when a gate failed."""
     if json_output:
         print_json(report)
     else:
@@ -90,43 +66,24 @@ def augment(
         raise typer.Exit(1)
 
 
-def _chosen(families: list[str] | None, wordings: Path | None) -> dict[str, Any]:
-    """The settings that the options name."""
-    chosen: dict[str, Any] = {}
-    if families:
-        chosen["families"] = tuple(families)
-    if wordings is not None:
-        from hat.augment.wordings.document import read_wordings
-
-        chosen["wordings"] = read_wordings(wordings)
-    return chosen
-
-
 def _augment(
     target: str,
     seed: int,
     count: int,
     split: "Split",
-    chosen: dict[str, Any],
+    config: "AugmentConfig",
     folder: Path,
     registry: Path | None,
 ) -> dict[str, Any]:
-    from pydantic import ValidationError
-
-    from hat.augment.config import AugmentConfig
-    from hat.augment.folder import write_report, write_states
-    from hat.augment.plan import draw_states, expert_gold
+    from hat.augment.folder import check_free, write_report, write_states
+    from hat.augment.plan import draw_states, expert_gold, first_seed
     from hat.augment.test_use import log_test_use
     from hat.domains.base import domain_of
-    from hat.errors import BadInput
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
 
-    name, version = parse_reference(target)
-    harness = Registry(registry_folder(registry)).load(name, version)
-    try:
-        config = AugmentConfig.full(split, states=count, original_share=0, **chosen)
-    except ValidationError as error:
-        raise BadInput(str(error.errors()[0]["ctx"]["error"]), where="--family") from error
+    known = Registry(registry_folder(registry))
+    harness = known.load(*known.parse(target))
+    check_free(folder, harness, config, split, range(first_seed(seed), first_seed(seed) + count))
     gold = expert_gold(harness, domain_of(harness), split)
     tasks = [trajectory.task for trajectory in gold.trajectories]
     states = draw_states(harness, count=count, run_seed=seed, split=split, config=config, tasks=tasks)
@@ -142,7 +99,6 @@ def _augment(
 def _verify(folder: Path, registry: Path) -> dict[str, Any]:
     from hat.augment.folder import read_states_document, resample
     from hat.augment.plan import expert_gold
-    from hat.augment.test_use import log_test_use
     from hat.domains.base import domain_of
     from hat.harness.registry import Registry
 
@@ -153,10 +109,7 @@ def _verify(folder: Path, registry: Path) -> dict[str, Any]:
     gold = expert_gold(harness, domain_of(harness), split)
     tasks = [trajectory.task for trajectory in gold.trajectories]
     config, states = resample(document, harness, folder, tasks)
-    proof = _prove(states, len(planned), harness, config, gold)
-    if split == "test":
-        log_test_use("hat augment verify", harness, proof.planned)
-    return _report(proof, harness)
+    return _report(_prove(states, len(planned), harness, config, gold), harness)
 
 
 def _prove(

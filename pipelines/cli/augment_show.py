@@ -2,51 +2,56 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from pipelines.cli.options import registry_folder
+import typer
+
+from pipelines.cli.augment_options import FamilyOption, SplitOption, chosen_config
+from pipelines.cli.options import RegistryOption, WordingsOption, registry_folder
 from pipelines.cli.output import err, out
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from hat.augment.side_by_side import Pair, Piece
-    from hat.domains.base import Split
     from hat.trajectories.record import Trajectory
 
 
-def show(
-    reference: str,
-    seed: int,
-    split: "Split",
-    chosen: dict[str, Any],
-    intent: str | None,
-    html: Path | None,
-    registry: Path | None,
-) -> None:
-    """Print, or write to ``html``, the state of a seed beside the original, with the expert's episode under both."""
-    from pydantic import ValidationError
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("augment show")(show)
 
-    from hat.augment.config import AugmentConfig
+
+def show(
+    reference: Annotated[str, typer.Argument(metavar="NAME[@VERSION]", help="The original.")],
+    seed: Annotated[int, typer.Option(min=0, help="The state's seed.")] = 0,
+    split: SplitOption = "train",
+    family: FamilyOption = None,
+    wordings: WordingsOption = None,
+    intent: Annotated[
+        str | None, typer.Option(help="Whose question to play. Default: the first task's.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page instead of printing.")
+    ] = None,
+    registry: RegistryOption = None,
+) -> None:
+    """The state of a seed beside the original, with the expert's episode under both."""
     from hat.augment.plan import expert_gold
     from hat.augment.sampler import sample_state
     from hat.augment.side_by_side import side_by_side
     from hat.augment.state import HarnessState
     from hat.augment.test_use import log_test_use
     from hat.domains.base import domain_of
-    from hat.errors import BadInput
     from hat.files import write_text_atomic
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
 
-    name, version = parse_reference(reference)
-    harness = Registry(registry_folder(registry)).load(name, version)
+    known = Registry(registry_folder(registry))
+    harness = known.load(*known.parse(reference))
     trajectory = _of_intent(expert_gold(harness, domain_of(harness), split).trajectories, intent)
     # Families that were named are all shown; otherwise what a state of this split is like.
-    try:
-        settings = {"depth": None, "probability": 1} if "families" in chosen else {}
-        config = AugmentConfig.full(split, original_share=0, **settings, **chosen)
-    except ValidationError as error:
-        raise BadInput(str(error.errors()[0]["ctx"]["error"]), where="--family") from error
+    settings = {"depth": None, "probability": 1} if family else {}
+    config = chosen_config(split, family, wordings, **settings)
     state = sample_state(harness, seed=seed, split=split, config=config, task=trajectory.task)
     if split == "test":
         log_test_use("hat augment show", harness, [state])

@@ -69,15 +69,16 @@ def submit(
     json_output: JsonFlag = False,
 ) -> None:
     """Publish a harness version to the store and start a run of it on a cluster."""
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
     from pipelines.kubeflow import Address
     from pipelines.start import RunRequest
     from pipelines.submit import Target, submit_run
 
-    name, version = parse_reference(harness)
+    known = Registry(registry_folder(registry))
+    name, version = known.parse(harness)
     request = RunRequest(name, version, profile, mode, run_settings(settings))
     target = Target(Address(endpoint, namespace, token_file), parse_images(image), experiment, caching)
-    submitted = submit_run(request, Registry(registry_folder(registry)), target)
+    submitted = submit_run(request, known, target)
     if json_output:
         print_json(submitted)
     else:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from pipelines.cli.options import RegistryOption, registry_folder
-from pipelines.cli.output import JsonFlag, out, print_json
+from pipelines.cli.output import JsonFlag, out, print_json, refuse_both
 
 if TYPE_CHECKING:
     from hat.harness.model import Harness
     from hat.harness.problems import Problem
 
 FOUND_ERRORS = 1
+_FILE_ENDINGS = (".json", ".md", ".yaml", ".yml")
 _RISK_COLOURS = {"cosmetic": "dim", "preserving": "green", "behaviour-changing": "red"}
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
@@ -105,6 +106,10 @@ def lint(
     from hat.harness.lint import lint_path
 
     if explain is not None:
+        if path is not None:
+            raise BadInput(
+                "--explain is about a rule, not about a path", where=path, mend="Give one of the two."
+            )
         _explain(explain, json_output)
         return
     if path is None:
@@ -121,10 +126,11 @@ def diff(
     json_output: JsonFlag = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="For a pull-request comment.")] = False,
     html_file: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page for a browser.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write a page for a browser.")
     ] = None,
 ) -> None:
     """What changed between two versions, by meaning, how risky each change is, and what it means for training."""
+    refuse_both("--json", "--markdown", json_output, markdown)
     from hat.harness.diff import diff_harnesses
     from hat.harness.diffing import present
 
@@ -231,6 +237,7 @@ def check(
     markdown: Annotated[bool, typer.Option("--markdown", help="For a pull-request comment.")] = False,
 ) -> None:
     """For pull requests: lint, see that merged versions are as they were, show what is new and what will be done."""
+    refuse_both("--json", "--markdown", json_output, markdown)
     from hat.harness.diffing.present import headline, sentence
     from hat.harness.diffing.present import markdown as difference_markdown
     from hat.harness.immutability import check_against
@@ -285,17 +292,15 @@ def _report(path: str, problems: Iterable["Problem"], json_output: bool, **more:
 
 
 def _explain(rule_id: str, json_output: bool) -> None:
-    import difflib
     from dataclasses import asdict
 
     from hat.errors import BadInput
     from hat.harness.rules import RULES
+    from hat.nearest import known_names
 
     rule = RULES.get(rule_id)
     if rule is None:
-        near = difflib.get_close_matches(rule_id, RULES, n=1)
-        known = f"Did you mean {near[0]}?" if near else f"Rules: {', '.join(RULES)}."
-        raise BadInput(f"no rule {rule_id!r}", mend=known)
+        raise BadInput(f"no rule {rule_id!r}", mend=known_names(rule_id, RULES))
     if json_output:
         print_json({"schema_version": 1, **asdict(rule)})
     else:
@@ -305,35 +310,39 @@ def _explain(rule_id: str, json_output: bool) -> None:
 def _lint_target(path: str, registry: Path | None) -> Path:
     """A path as given; where there is none, the folder of a NAME[@VERSION]."""
     from hat.errors import BadInput
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
 
     if Path(path).exists():
         return Path(path)
+    if "/" in path or Path(path).suffix in _FILE_ENDINGS:
+        raise BadInput("no such file or folder", where=path)
     root = Registry(registry_folder(registry))
     try:
-        name, version = parse_reference(path)
+        name, version = root.parse(path)
         return root.root / name if version is None and name in root.names() else root.folder(name, version)
-    except BadInput:
-        raise BadInput("no such file or folder", where=path) from None
+    except BadInput as error:
+        raise BadInput(f"no such file or folder, and {error.what}", where=path, mend=error.mend) from None
 
 
 def _harness(reference: str, registry: Path | None) -> "Harness":
     """The harness of a NAME[@VERSION] or of a version's folder."""
     from hat.harness.load import load_harness
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
 
     if _is_folder(reference):
         return load_harness(Path(reference))
-    return Registry(registry_folder(registry)).load(*parse_reference(reference))
+    root = Registry(registry_folder(registry))
+    return root.load(*root.parse(reference))
 
 
 def _folder(reference: str, registry: Path | None) -> Path:
     """The folder of a NAME[@VERSION], or the version's folder itself."""
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
 
     if _is_folder(reference):
         return Path(reference)
-    return Registry(registry_folder(registry)).folder(*parse_reference(reference))
+    root = Registry(registry_folder(registry))
+    return root.folder(*root.parse(reference))
 
 
 def _is_folder(reference: str) -> bool:

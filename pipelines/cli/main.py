@@ -4,12 +4,15 @@ import errno
 import sys
 import traceback
 from datetime import UTC, datetime
+from typing import Any
 
 import typer
+import typer.core
 
 from hat.errors import HatError
 from pipelines.cli import (
     augment,
+    augment_show,
     compiling,
     evaluate,
     export,
@@ -24,12 +27,23 @@ from pipelines.cli import (
     serve,
     watch,
 )
+from pipelines.cli.streams import guard_standard_streams
 
 INTERRUPTED = 130
-_OF_STANDARD_OUTPUT = (errno.ENOSPC, errno.EPIPE, errno.EBADF)
+_OF_STANDARD_OUTPUT = (errno.ENOSPC, errno.EBADF)
+
+
+class _Commands(typer.core.TyperGroup):
+    """Also finds commands of two words, such as `augment verify` beside `augment NAME`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        two = " ".join(args[:2])
+        return super().resolve_command(ctx, [two, *args[2:]] if two in self.commands else args)
+
 
 app = typer.Typer(
     name="hat",
+    cls=_Commands,
     help="Harness-Aware Training: prove each harness version with the model in production, or train one.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -38,6 +52,7 @@ app = typer.Typer(
 for module in (
     run,
     augment,
+    augment_show,
     reword,
     compiling,
     watch,
@@ -56,8 +71,12 @@ app.add_typer(schedule.app)
 
 def main() -> None:
     """Run the command line; every error is one message on stderr and an exit status."""
+    guard_standard_streams()
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except HatError as error:
         sys.stderr.write(f"hat: {error}\n")
         sys.exit(error.exit_status)

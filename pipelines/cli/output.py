@@ -7,10 +7,25 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from hat.errors import BadInput
+
 _PIPE_WIDTH = 200
 """Columns where there is no terminal: wide enough for no line of ours to be cut."""
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, and nothing else there.")]
+
+
+def refuse_both(first: str, second: str, *given: bool) -> None:
+    """Two formats cannot both go to standard output.
+
+    Raises:
+        BadInput: all of ``given`` are set.
+    """
+    if all(given):
+        raise BadInput(
+            f"{first} and {second} are two formats for one standard output",
+            mend="Give one of them; run the command again for the other.",
+        )
 
 
 def print_json(value: Any) -> None:

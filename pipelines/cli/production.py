@@ -1,12 +1,16 @@
 """`hat production`, `hat promote` and `hat rollback`: the ledger of what is in production."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipelines.cli.options import DEFAULT_ENVIRONMENT, EnvironmentOption
+from pipelines.cli.options import DEFAULT_ENVIRONMENT, EnvironmentOption, RegistryOption, registry_folder
 from pipelines.cli.output import JsonFlag, out, print_json
+
+if TYPE_CHECKING:
+    from hat.storage import Store
 
 
 def register(app: typer.Typer) -> None:
@@ -20,13 +24,16 @@ def production(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Harness; default: all.")] = None,
     environment: EnvironmentOption = DEFAULT_ENVIRONMENT,
     show_history: Annotated[bool, typer.Option("--history", help="Every entry, oldest first.")] = False,
+    registry: RegistryOption = None,
     json_output: JsonFlag = False,
 ) -> None:
-    """Show the pair (harness version, model) in production."""
+    """Show the pair (harness version, model) in production. A NAME must be in the registry or in a ledger."""
     from hat.promotion import ledger
     from hat.runs.places import open_run_store
 
     store = open_run_store()
+    if name:
+        _refuse_unknown(store, name, registry)
     names = [name] if name else sorted({key.split("/")[2] for key in store.list(f"ledger/{environment}")})
     if show_history:
         documents = [entry.to_json() for each in names for entry in ledger.history(store, environment, each)]
@@ -37,7 +44,8 @@ def production(
         print_json(documents[0] if name and not show_history else documents)
         return
     if not documents:
-        out().print(f"nothing is in production in {environment}")
+        of = f"{name}: " if name else ""
+        out().print(f"{of}nothing is in production in {environment}", markup=False, soft_wrap=True)
     for document in documents:
         (_show_entry if show_history else _show)(document)
 
@@ -61,6 +69,7 @@ def rollback(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Harness.")],
     reason: Annotated[str, typer.Option(help="Why; kept in the ledger.")],
     environment: EnvironmentOption = DEFAULT_ENVIRONMENT,
+    registry: RegistryOption = None,
     json_output: JsonFlag = False,
 ) -> None:
     """Put the pair before the current one back into production."""
@@ -68,13 +77,29 @@ def rollback(
     from hat.runs.places import open_run_store, user_name
 
     when = datetime.now(UTC).isoformat(timespec="seconds")
-    entry = ledger.rollback(
-        open_run_store(), environment, name, reason=reason, who=user_name(), when=when
-    ).to_json()
+    store = open_run_store()
+    _refuse_unknown(store, name, registry)
+    entry = ledger.rollback(store, environment, name, reason=reason, who=user_name(), when=when).to_json()
     if json_output:
         print_json(entry)
     else:
         _show(entry)
+
+
+def _refuse_unknown(store: "Store", name: str, registry: Path | None) -> None:
+    """Raise `BadInput` for a harness that neither the registry nor any environment's ledger has."""
+    from hat.errors import BadInput
+    from hat.harness.registry import Registry
+    from hat.nearest import known_names
+
+    known = {key.split("/")[2] for key in store.list("ledger")}
+    root = Registry(registry_folder(registry))
+    # Where a pair is served or rolled back there may be no registry: the ledger says enough.
+    known.update(root.names() if root.root.is_dir() else ())
+    if name not in known:
+        raise BadInput(
+            f"no harness named {name!r}", where=str(root.root), mend=known_names(name, sorted(known))
+        )
 
 
 def _show(document: dict[str, Any]) -> None:

@@ -33,20 +33,21 @@ def reword(
     from hat.agent.policies.endpoint import EndpointPolicy
     from hat.augment.plan import expert_gold
     from hat.augment.wordings.make import as_document, make_wordings
-    from hat.domains.base import get_domain
+    from hat.domains.base import domain_of
     from hat.errors import BadInput
     from hat.files import write_json_atomic
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
     from hat.home import hat_home
 
-    name, version = parse_reference(harness)
-    loaded = Registry(registry_folder(registry)).load(name, version)
+    known = Registry(registry_folder(registry))
+    loaded = known.load(*known.parse(harness))
     try:
         policy = EndpointPolicy(EndpointConfig(url=url, model=model))
     except ValidationError as error:
         mend = "Write it as http://host:port/v1."
         raise BadInput("the endpoint's url is not an http address", where="--url", mend=mend) from error
-    gold = expert_gold(loaded, get_domain(loaded.domain), "train")
+    _check_free(out_file, f"{loaded.name}@{loaded.version}")
+    gold = expert_gold(loaded, domain_of(loaded), "train")
     with err().status("asking for wordings") as status:
         made = make_wordings(
             loaded,
@@ -63,6 +64,19 @@ def reword(
         print_json(document)
     else:
         _show(document, out_file)
+
+
+def _check_free(file: Path, harness: str) -> None:
+    """Raise `BadInput` where something else than wordings of the harness would be replaced."""
+    from hat.errors import BadInput
+    from hat.files import read_json
+
+    if not file.exists():
+        return
+    there = read_json(file)
+    if not (isinstance(there, dict) and "banks" in there and there.get("harness") == harness):
+        mend = "Give another file, or remove this one."
+        raise BadInput(f"the file is there and holds no wordings of {harness}", where=str(file), mend=mend)
 
 
 def _show(document: dict[str, Any], file: Path) -> None:

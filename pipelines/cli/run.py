@@ -39,22 +39,21 @@ def run(
 ) -> None:
     """Screen a harness version with the model in production; train, judge and promote if that fails."""
     from hat.errors import BadInput
-    from hat.harness.registry import Registry, parse_reference
+    from hat.harness.registry import Registry
     from pipelines.cli.summary import print_record
     from pipelines.deciding import until_decided
     from pipelines.start import RunRequest, resume_run, start_run
 
     signal.signal(signal.SIGTERM, _interrupt)
-    name, version = parse_reference(harness)
+    known = Registry(registry_folder(registry))
+    name, version = known.parse(harness)
     if resume is not None:
         if settings:
             raise BadInput("a resumed run keeps its settings", where="--set", mend="Start a new run.")
         record = resume_run(resume, harness, err(), runner)
     else:
         request = RunRequest(name, version, profile, mode, run_settings(settings))
-        record = until_decided(
-            lambda: start_run(request, Registry(registry_folder(registry)), err(), runner), err()
-        )
+        record = until_decided(lambda: start_run(request, known, err(), runner), err())
     print_record(record, err() if json_output else out())
     if json_output:
         print_json(record.model_dump(mode="json"))

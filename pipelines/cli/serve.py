@@ -107,10 +107,14 @@ def loadtest(
     json_output: JsonFlag = False,
 ) -> None:
     """Put the policy's load on an agent service and write the times as evidence for the gate."""
+    from hat.errors import BadInput
     from hat.promotion.evidence import LATENCY
     from hat.runs.config import apply_overrides, parse_config, parse_overrides
     from hat.serving.loadtest import load_test
 
+    if folder is not None and (folder / LATENCY).exists():
+        mend = "Give another folder, or remove the file: evidence is not replaced."
+        raise BadInput("there are times of an earlier load test", where=str(folder / LATENCY), mend=mend)
     overrides = {f"latency.{key}": value for key, value in parse_overrides(settings or []).items()}
     config = parse_config(apply_overrides({}, overrides), where="--set").latency
     with err().status("asking") as status:

@@ -67,7 +67,9 @@ def find_command(words: list[str]):
     """The command that the words after `hat` name, its name, and the words that are left."""
     command, name = typer.main.get_command(app), "hat"
     while hasattr(command, "commands"):
-        name, words = words[0], words[1:]
+        two = " ".join(words[:2])
+        taken = 2 if two in command.commands else 1
+        name, words = " ".join(words[:taken]), words[taken:]
         assert name in command.commands, f"there is no command {name!r}"
         command = command.commands[name]
     return command, name, words

@@ -57,6 +57,8 @@ class DeclaredTools:
 
     name = "declared_tools"
     intents: tuple[str, ...] = (INTENT,)
+    always_answerable = True
+    """No question must be declined: every task asks for a tool or a skill that the harness has."""
 
     def __init__(self, operations: Sequence[Operation] = (), procedures: Sequence[Procedure] = ()) -> None:
         self.checks: Mapping[str, Check] = {}
@@ -111,7 +113,7 @@ class DeclaredTools:
         if not subjects:
             raise BadInput(
                 f"the domain {self.name} is made of a harness's tools and skills, and here are none",
-                mend="Give the harness a tool or a strategy skill; runs and evaluations need a domain of their own.",
+                mend="Give the harness a tool or a strategy skill; runs need a domain of their own.",
             )
         tasks: list[Task] = []
         while len(tasks) < count:

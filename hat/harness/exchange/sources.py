@@ -1,6 +1,7 @@
 """Reading what is imported: the files it becomes in a version folder, and the names it brings."""
 
 import json
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +11,7 @@ from hat.harness.load import HOOKS, SOURCE
 from hat.harness.problems import BadHarness, Problems
 from hat.harness.reading.bundle import list_files, read_source
 from hat.harness.reading.hooks_file import parse_hooks
-from hat.harness.reading.mcp_servers import check_servers
+from hat.harness.reading.mcp_servers import check_servers, configured_servers
 from hat.harness.reading.plugin_file import PLUGIN_FILE, read_plugin
 from hat.harness.reading.skill_file import parse_skill
 from hat.harness.reading.strict_json import parse_json
@@ -19,6 +20,8 @@ from hat.harness.reading.tool_file import ToolFile, check_tool, check_tools_list
 Kind = Literal["tools-list", "plugin"]
 LIST_FILE = f"{SOURCE}/list.json"
 PLUGIN_FOLDER = f"{SOURCE}/plugin"
+_ASK = "`npx @modelcontextprotocol/inspector"
+"""The protocol's own inspector; nothing here starts a server."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ def _read_tools(path: Path, problems: Problems) -> Source | None:
         return None
     place = list_place(parsed.value)
     if place is None:
+        _refuse_other_formats(parsed.value, path)
         tool = check_tool(parsed, path, problems)
         tools: tuple[ToolFile, ...] = () if tool is None else (tool,)
         envelope: Any = None
@@ -118,6 +122,47 @@ def _read_plugin(folder: Path, problems: Problems) -> Source | None:
         return None
     said = f"Imported from the plugin {manifest.name}{f' {manifest.version}' if manifest.version else ''}."
     return Source("plugin", said, files, frozenset(executable), (), tuple(sorted(skills)), has_hooks)
+
+
+def _refuse_other_formats(value: Any, path: Path) -> None:
+    """Say what the file is, where it is one that people take for a list of tools."""
+    servers = configured_servers(value)
+    if servers is not None:
+        server = servers[0] if servers else "NAME"
+        named = f"names servers ({_few(servers)})" if servers else "can name servers"
+        raise BadInput(
+            f"this is the configuration of an MCP client: it {named}, not their tools",
+            where=str(path),
+            mend=f"{_ASK} --cli --config {shlex.quote(str(path))} --server {shlex.quote(server)} "
+            "--method tools/list > tools.json` starts a server and asks it; then import tools.json.",
+        )
+    if isinstance(value, list):
+        raise BadInput(
+            "this is a bare list, not the result of tools/list",
+            where=str(path),
+            mend='Write it as {"tools": [...]}, each tool with "name", "description" and "inputSchema".',
+        )
+    if isinstance(value, dict) and "hooks" in value:
+        raise BadInput(
+            "this is a hooks file", where=str(path), mend="Import the plugin folder it belongs to."
+        )
+    if isinstance(value, dict) and "error" in value and "jsonrpc" in value:
+        message = value["error"].get("message") if isinstance(value["error"], dict) else value["error"]
+        raise BadInput(
+            f"this is a server's error, not its tools: {str(message)[:200]!r}",
+            where=str(path),
+            mend="Ask the server again.",
+        )
+    if isinstance(value, dict) and not {"name", "inputSchema"} & set(value):
+        raise BadInput(
+            "neither a tools/list result nor a tool",
+            where=str(path),
+            mend='A tools/list result has a list under "tools"; a tool has "name" and "inputSchema".',
+        )
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _emptied(value: Any, place: tuple[str, ...]) -> Any:

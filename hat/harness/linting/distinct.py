@@ -1,8 +1,9 @@
 """Tools and skills that a model cannot tell apart."""
 
 import re
-from collections.abc import Iterable
-from itertools import combinations
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import ceil
 from pathlib import Path
 
 from hat.harness.linting.subject import Subject
@@ -45,12 +46,33 @@ def _note_alike(tools: Iterable[ToolFile], problems: Problems) -> None:
         key = _key(entry.tool.description)
         groups.setdefault(arguments, []).append((entry, key, frozenset(key.split())))
     for group in groups.values():
-        for (first, first_key, left), (second, second_key, right) in combinations(group, 2):
-            if first_key == second_key or min(len(left), len(right)) < FEWEST_WORDS:
-                continue
-            if len(left & right) >= ALIKE * len(left | right):
+        for i, j in alike_pairs([words for _, _, words in group]):
+            (first, first_key, _), (second, second_key, _) = group[i], group[j]
+            if first_key != second_key:
                 message = f"the tools {first.tool.name} and {second.tool.name} are described in almost the same words"
                 problems.add("indistinct", second.path, message, second.source.line("description"))
+
+
+def alike_pairs(texts: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
+    """Index pairs (i < j) of texts of at least `FEWEST_WORDS` words whose words are `ALIKE`, in order.
+
+    Not every pair is compared: two such texts share at least ALIKE of the words of each, hence one of the
+    rarest words of each (prefix filtering: Chaudhuri, Ganti and Kaushik, A Primitive Operator for Similarity
+    Joins in Data Cleaning, 2006).
+    """
+    frequency = Counter(word for words in texts for word in words)
+    by_rare_word: dict[str, list[int]] = {}
+    pairs = set()
+    for j, words in enumerate(texts):
+        if len(words) < FEWEST_WORDS:
+            continue
+        rarest = sorted(words, key=lambda word: (frequency[word], word))
+        for word in rarest[: len(words) - ceil(ALIKE * len(words)) + 1]:
+            for i in by_rare_word.setdefault(word, []):
+                if len(texts[i] & words) >= ALIKE * len(texts[i] | words):
+                    pairs.add((i, j))
+            by_rare_word[word].append(j)
+    return sorted(pairs)
 
 
 def _key(description: str) -> str:

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from hat.agent.checks import GENERAL_CHECKS
-from hat.domains.base import get_domain
+from hat.domains.base import get_domain, made_from_harness
 from hat.harness.load import MANIFEST, Reading
 from hat.harness.model import LOAD_SKILL, LOAD_SKILL_ARGUMENT, Harness
 
@@ -68,7 +68,7 @@ def domain_terms(name: str) -> DomainTerms:
     return DomainTerms(
         name=name,
         operations=None
-        if hasattr(domain, "for_harness")
+        if made_from_harness(domain)
         else {**domain.operations, LOAD_SKILL: (LOAD_SKILL_ARGUMENT,)},
         intents=domain.intents,
         session_values=frozenset(domain.sample_session(0, "train")),

@@ -74,7 +74,8 @@ def _check_reference(
 ) -> None:
     if content in symbols.references or content in symbols.values or not _IDENTIFIER.fullmatch(content):
         return
-    near = _nearest(content, symbols.references)
+    # Looking for the nearest of thousands of names takes time: only where the message says it.
+    near = _nearest(content, symbols.references) if strict or content in former else ""
     hint = f"; did you mean `{near}`?" if near else ""
     if content in former:
         message = f"`{content}` was a name in the parent version and is none here{hint}"
@@ -89,7 +90,12 @@ def _check_reference(
 @lru_cache(maxsize=1024)
 def _nearest(name: str, known: frozenset[str]) -> str:
     """The most similar known name; empty when none is similar."""
-    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)), "")
+    return next(iter(difflib.get_close_matches(name, _ordered(known), n=1, cutoff=0.6)), "")
+
+
+@lru_cache(maxsize=16)
+def _ordered(names: frozenset[str]) -> list[str]:
+    return sorted(names)
 
 
 def _check_running(text: ModelText, compound: frozenset[str], symbols: Symbols, problems: Problems) -> None:

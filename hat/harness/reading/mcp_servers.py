@@ -10,6 +10,8 @@ from hat.harness.problems import Problems
 from hat.harness.reading.checked import checked
 from hat.harness.reading.lined import Lined
 
+_CLIENT_KEYS = ("mcpServers", "servers", "context_servers")
+
 
 class _Server(BaseModel):
     # Products add keys of their own; they stay in the file.
@@ -43,6 +45,20 @@ def servers_place(value: Any) -> tuple[str, ...] | None:
         isinstance(entry, Mapping) and {"command", "url"} & set(entry) for entry in value.values()
     )
     return () if bare else None
+
+
+def configured_servers(value: Any) -> tuple[str, ...] | None:
+    """Names of the servers in the configuration of an MCP client; None when the value is no such file.
+
+    Clients write the same entries under different keys: ``mcpServers`` (the public form), ``servers`` (VS Code),
+    ``context_servers`` (Zed), or at the root.
+    """
+    if not isinstance(value, Mapping):
+        return None
+    for key in _CLIENT_KEYS:
+        if isinstance(value.get(key), Mapping):
+            return tuple(value[key])
+    return None if servers_place(value) is None else tuple(value)
 
 
 def check_servers(source: Lined, path: Path, problems: Problems) -> None:

@@ -134,6 +134,13 @@ SYNTAX = (
         "Readers disagree about which one counts. Delete one of the two.",
     ),
     Rule(
+        "gate-policy",
+        "error",
+        "A gate.yaml that asks for what it cannot mean",
+        "An unknown key, a value of the wrong kind, or a limit that no evidence could ever meet. "
+        "docs/how-to/gate-policy.md lists the keys.",
+    ),
+    Rule(
         "front-matter",
         "error",
         "A skill without usable front matter",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from hat.errors import BadInput
 from hat.promotion import ledger
 from hat.promotion.archive import archive_evidence
 from hat.promotion.evidence import load_evidence
@@ -100,6 +101,31 @@ def test_the_history_shows_who_what_when_why_and_the_digest_of_the_evidence(stor
         assert f"why: reason {index}" in said
         assert f"evidence-{index}" * 4 in said
         assert f"2026-01-0{index + 1}T00:00:00" in said
+
+
+def test_a_harness_without_production_is_said_to_have_none(store: Any) -> None:
+    said = hat("production", "live-shop", "--environment", "h20")
+    assert (said.exit_code, said.stdout) == (0, "live-shop: nothing is in production in h20\n")
+    said = hat("production", "live-shop", "--environment", "h20", "--history")
+    assert (said.exit_code, said.stdout) == (0, "live-shop: nothing is in production in h20\n")
+
+
+@pytest.mark.parametrize("command", [("production",), ("rollback", "--reason", "r")])
+def test_an_unknown_harness_is_bad_input_that_names_those_known(
+    store: Any, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "registry" / "desk" / "versions").mkdir(parents=True)
+    result = hat(*command, "live-shp", "--registry", str(tmp_path / "registry"))
+    assert isinstance(result.exception, BadInput)
+    assert "no harness named 'live-shp'. Did you mean 'live-shop'? Known: desk, live-shop." in str(
+        result.exception
+    )
+
+
+def test_the_ledger_alone_is_enough_to_know_a_harness(store: Any, tmp_path: Path) -> None:
+    result = hat("production", "live-shop", "--registry", str(tmp_path / "nowhere"))
+    assert result.exit_code == 0
+    assert "live-shop@1.1.0" in result.stdout
 
 
 def test_one_command_returns_to_the_previous_pair_and_keeps_both(store: Any) -> None:

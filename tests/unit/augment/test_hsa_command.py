@@ -43,6 +43,43 @@ def test_a_folder_is_proven_again_and_a_second_run_gives_the_same_digests(split:
     assert sum(report["families"].values()) >= 12
 
 
+def test_only_states_of_the_same_settings_are_replaced(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("kept")
+    (tmp_path / "file").write_text("kept")
+    states, same = (
+        str(tmp_path / "states"),
+        ("live-shop@1.0.0", "--seed", "7", "--count", "1", "--family", "T1"),
+    )
+    for _ in range(2):
+        run(*same, "--out", states)
+    before = (tmp_path / "states" / "states.json").read_bytes()
+    for arguments, message in (
+        ((*same, "--out", str(tmp_path / "mine")), "not an empty folder"),
+        ((*same, "--out", str(tmp_path / "file")), "not an empty folder"),
+        ((*same, "--family", "T2", "--out", states), "states of other settings"),
+        ((*same, "--seed", "8", "--out", states), "states of other seeds"),
+        ((*same, "--count", "2", "--out", states), "states of other"),
+        (("live-shop@1.1.0", *same[1:], "--out", states), "states of another harness"),
+    ):
+        result = CliRunner().invoke(app, ["augment", *arguments, "--registry", str(REGISTRY)])
+        assert isinstance(result.exception, BadInput), arguments
+        assert message in str(result.exception)
+    assert (tmp_path / "states" / "states.json").read_bytes() == before
+    assert (tmp_path / "mine" / "notes.txt").read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("command", "usage", "foreign"),
+    [("verify", "hat augment verify", "--seed"), ("show", "hat augment show", "--count")],
+)
+def test_each_command_has_its_own_help(command: str, usage: str, foreign: str) -> None:
+    said = CliRunner().invoke(app, ["augment", command, "--help"], prog_name="hat").stdout
+    assert usage in said
+    assert foreign not in said
+    assert CliRunner().invoke(app, ["augment", command, ".", "--count", "3"]).exit_code == 2
+
+
 def test_both_sides_show_the_same_trajectory_and_mark_what_differs() -> None:
     harness = Registry(REGISTRY).load("live-shop", "1.0.0")
     trajectory = next(

@@ -214,5 +214,10 @@ def test_the_command_writes_the_file_and_refuses_what_is_no_address(
     assert done.exit_code == 0, done.output
     assert "tool_descriptions: 2 kept" in done.output
     assert json.loads(out.read_text(encoding="utf-8"))["harness"] == "live-shop@1.0.0"
+    out.write_text("[1]", encoding="utf-8")
+    refused = CliRunner().invoke(app, [*arguments, "--url", url])
+    assert isinstance(refused.exception, BadInput)
+    assert "holds no wordings of live-shop@1.0.0" in str(refused.exception)
+    assert out.read_text(encoding="utf-8") == "[1]"
     refused = CliRunner().invoke(app, [*arguments, "--url", "ftp://x"])
     assert isinstance(refused.exception, BadInput)

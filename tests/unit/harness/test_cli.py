@@ -71,7 +71,7 @@ def test_lint_prints_json_of_the_agreed_form_and_nothing_else(shop):
 
 def test_lint_explains_a_rule_and_suggests_one_for_a_typo(shop):
     assert "running text" in hat_harness(shop, "lint", "--explain", "pinned-symbol")
-    with pytest.raises(BadInput, match="Did you mean pinned-symbol"):
+    with pytest.raises(BadInput, match="Did you mean 'pinned-symbol'"):
         hat_harness(shop, "lint", "--explain", "pined-symbol")
 
 
@@ -169,3 +169,43 @@ def test_starting_a_harness_command_imports_no_heavy_library():
             [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
         )
         assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "lint", "export"])
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("shpo", "no harness named 'shpo'.*Known: shop"),
+        ("shop@1.0.7", "shop has no version 1.0.7.*Known: 1.0.0, 1.1.0"),
+        ("shop@1.1", "'shop@1.1' is not a harness.*Did you mean '1.1.0'[?] Known: 1.0.0, 1.1.0"),
+        ("Shop@1.1.0", "'Shop@1.1.0' is not a harness.*Known: shop"),
+    ],
+)
+def test_an_unknown_reference_says_what_there_is(shop, next_version, command, reference, said):
+    more = ["--out", "somewhere"] if command == "export" else []
+    with pytest.raises(BadInput, match=said):
+        hat_harness(shop, command, reference, *more)
+
+
+def test_a_path_that_is_not_there_is_no_harness(shop):
+    with pytest.raises(BadInput) as caught:
+        hat_harness(shop, "lint", "elsewhere/SKILL.md")
+    assert str(caught.value) == "elsewhere/SKILL.md: no such file or folder"
+
+
+@pytest.mark.parametrize("command", [["diff", "shop@1.0.0", "shop@1.1.0"], ["check", "--base", "main"]])
+def test_two_formats_for_standard_output_are_refused(shop, next_version, command):
+    with pytest.raises(BadInput, match="--json and --markdown"):
+        hat_harness(shop, *command, "--json", "--markdown")
+
+
+def test_a_page_is_written_beside_either_format(shop, next_version, tmp_path):
+    for form in ("--json", "--markdown"):
+        page = tmp_path / f"{form}.html"
+        assert hat_harness(shop, "diff", "shop@1.0.0", "shop@1.1.0", form, "--html", str(page))
+        assert page.read_text().startswith("<!doctype html>")
+
+
+def test_a_rule_and_a_path_are_not_linted_together(shop):
+    with pytest.raises(BadInput, match="Give one of the two"):
+        hat_harness(shop, "lint", "shop@1.0.0", "--explain", "pinned-symbol")

@@ -239,3 +239,43 @@ def test_a_plugin_of_public_files_is_imported_proven_and_exported(registry, tmp_
     for path in plugin.rglob("*.*"):
         if path.is_file():
             assert (tmp_path / "out" / path.relative_to(plugin)).read_bytes() == path.read_bytes()
+
+
+SERVER = {"command": "uvx", "args": ["mcp-server-git"]}
+
+
+@pytest.mark.parametrize(
+    ("document", "said", "mended"),
+    [
+        (
+            {"mcpServers": {"git": SERVER}},
+            "configuration of an MCP client: it names servers (git)",
+            "--server git",
+        ),
+        (
+            {"servers": {"my git": SERVER}, "inputs": []},
+            "configuration of an MCP client",
+            "--server 'my git'",
+        ),
+        (
+            {"a": SERVER, "b": {"url": "http://b"}, "c": SERVER, "d": SERVER},
+            "(a, b, c and 1 more)",
+            "tools/list",
+        ),
+        ({"mcpServers": {}}, "configuration of an MCP client", "--server NAME"),
+        ([TOOL], "a bare list", '{"tools": [...]}'),
+        ({"hooks": {"PreToolUse": []}}, "a hooks file", "plugin folder"),
+        (
+            {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no such method"}},
+            "no such method",
+            "again",
+        ),
+        ({"openapi": "3.1.0", "paths": {}}, "neither a tools/list result nor a tool", "inputSchema"),
+    ],
+)
+def test_a_file_of_another_kind_is_called_what_it_is(registry, tmp_path, document, said, mended):
+    with pytest.raises(BadInput) as caught:
+        import_harness(registry, tools_file(tmp_path, document), "users", "1.0.0")
+    assert said in str(caught.value)
+    assert mended in caught.value.mend
+    assert not registry.root.exists()

@@ -43,8 +43,8 @@ def refused(text):
     ("old", "new", "message"),
     [
         ("at_least: 75", "at_leest: 75", "absolute.0.at_leest: unknown key (did you mean 'at_least'?)"),
-        ("schema_version: 1", "schema_version: 1\nstrict: true", "gate.yaml: strict: unknown key"),
-        ("at_least: 75", "at_least: .nan", "environments.laptop.absolute.0.at_least"),
+        ("schema_version: 1", "schema_version: 1\nstrict: true", "gate.yaml:2: strict: unknown key"),
+        ("at_least: 75", "at_least: .nan", "gate.yaml:8: infinite and NaN numbers are not accepted"),
         ("at_least: 75", "at_least: 100", "environments.laptop.absolute.0.at_least"),
         ("metric: accuracy, at_least", "metric: acuracy, at_least", "environments.laptop.absolute.0.metric"),
         ("at_least: 75", "at_least: yes", "environments.laptop.absolute.0.at_least"),
@@ -58,16 +58,16 @@ def refused(text):
         ("    latency:", f"    slices:\n      - {BARE}}}\n    latency:", "either `at_least`, or `against`"),
         ("    latency:", f"    seeds:\n      - {SEEDS}}}\n    latency:", "seeds.0.minimum_seeds"),
         ("percentile: 90", "measure: middle, percentile: 90", "latency.limits.0.measure"),
-        ("75, minimum_n: 150", "75, minimum_n: 5", "75 cannot be proven with 5 items, all right: needs 9"),
+        ("75, minimum_n: 150", "75, minimum_n: 5", "absolute.0: 75 cannot be proven with 5 items, all right: needs 9"),
         ("margin: 10, rule: proof, minimum_n: 150", "margin: 10, rule: proof, minimum_n: 20", "needs 25"),
         ("margin: 10", "margin: 0", "no number of items proves a margin of 0"),
         ("concurrency: 1", "rate: 1", "closed-loop needs `concurrency`"),
         ("arrival: closed-loop", "arrival: poisson", "poisson needs `rate`"),
         ("percentile: 90", "percentile: 100", "environments.laptop.latency.limits.0.percentile"),
         ("schema_version: 1", "schema_version: 2", "schema_version"),
-        ("description: d", "description: d\n    description: e", "gate.yaml:5: not acceptable YAML: key"),
-        ("description: d", "description: !!python/name:os.system d", "not acceptable YAML"),
-        ("engines: [transformers]", "engines: &a [cpu]\n    reported: *a", "aliases are not accepted"),
+        ("description: d", "description: d\n    description: e", "gate.yaml:5: the key 'description' occurs twice"),
+        ("description: d", "description: !!python/name:os.system d", "gate.yaml:4: the tag"),
+        ("engines: [transformers]", "engines: &a [cpu]\n    reported: *a", "gate.yaml:5: YAML anchors and aliases"),
         ("engines: [transformers]", "engines: []", "environments.laptop.engines"),
     ],
 )  # fmt: skip
@@ -84,8 +84,15 @@ def test_what_is_no_policy_is_refused(text):
 
 def test_every_problem_is_named_at_once():
     message = refused(SMALLEST.replace("at_least", "least").replace("margin", "slack"))
-    assert "absolute.0.least" in message
-    assert "relative.0.slack" in message
+    assert message.startswith("gate.yaml: 4 problems: ")
+    assert "gate.yaml:8: environments.laptop.absolute.0.least: unknown key" in message
+    assert "gate.yaml:10: environments.laptop.relative.0.slack: unknown key" in message
+
+
+def test_every_problem_of_syntax_is_named_at_once():
+    message = refused(SMALLEST.replace("description: d", "description: d\n    description: e\n    1: x"))
+    assert "gate.yaml:5: the key 'description' occurs twice" in message
+    assert "gate.yaml:6: a key must be text" in message
 
 
 def test_an_absent_file_is_bad_input(tmp_path):

@@ -355,6 +355,24 @@ def test_a_folder_that_is_not_there_is_bad_input(evidence_folders, tmp_path):
         recompute(evidence_folders / "gate.yaml", tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("others", [(), ("notes.txt",), ("notes.txt", "deeper/subject.json")])
+def test_a_folder_without_any_evidence_is_bad_input(evidence_folders, tmp_path, others):
+    for name in others:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(BadInput, match="no evidence") as caught:
+        recompute(evidence_folders / "gate.yaml", tmp_path)
+    assert ("in deeper/ below" in str(caught.value)) == (len(others) == 2)
+
+
+@pytest.mark.parametrize("name", ["subject.json", CANDIDATE, "latency.json"])
+def test_any_single_document_is_evidence_with_parts_missing(maker, evidence_folders, tmp_path, name):
+    folder = maker.write(tmp_path / "whole", maker.sound())
+    (tmp_path / "part" / name).parent.mkdir(parents=True)
+    (tmp_path / "part" / name).write_bytes((folder / name).read_bytes())
+    assert recompute(evidence_folders / "gate.yaml", tmp_path / "part").word == "INCONCLUSIVE"
+
+
 def test_a_proven_failure_is_fail_even_where_other_evidence_is_missing(maker, judge):
     documents = maker.documents_of("slice-collapse")
     del documents["latency.json"]

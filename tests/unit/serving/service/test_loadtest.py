@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from hat.errors import BadInput, EnvironmentFailure
 from hat.harness.model import Harness
 from hat.promotion.documents import LatencyDocument
 from hat.serving.config import LatencyConfig
 from hat.serving.loadtest import load_test
+from pipelines.cli.main import app
 from tests.support.fake_engine import FakeEngine, fake_engine
 from tests.support.serving import DIGEST, MODEL, REGISTRY, serving
 
@@ -126,3 +128,14 @@ def test_what_cannot_be_measured_is_said(harness: Harness, policy: Path) -> None
             load_test(url, policy, environment="h20", registry=REGISTRY, config=LatencyConfig())
         with pytest.raises(BadInput, match="no more than the 2 of the warm-up"):
             load_test(url, policy, registry=REGISTRY, config=LatencyConfig(requests=2))
+
+
+def test_times_of_an_earlier_load_test_are_not_replaced(policy: Path, tmp_path: Path) -> None:
+    (tmp_path / "evidence").mkdir()
+    earlier = tmp_path / "evidence" / "latency.json"
+    earlier.write_text("{}")
+    arguments = ["loadtest", "http://127.0.0.1:9", "--policy", str(policy), "--out", str(earlier.parent)]
+    refused = CliRunner().invoke(app, arguments)
+    assert isinstance(refused.exception, BadInput)
+    assert "earlier load test" in str(refused.exception)
+    assert earlier.read_text() == "{}"

@@ -13,8 +13,8 @@ Bank = Literal["tool_descriptions", "skill_descriptions", "hook_messages"]
 ByBank = dict[Bank, dict[str, dict[Literal["train", "dev", "test"], tuple[str, ...]]]]
 """Bank; the text's key (a tool's operation, a skill's kind and intents, a hook's check); split; the wordings."""
 
-LARGEST = 64 * 1024
-"""Bytes of the document as JSON: a run's settings travel as one argument of a process, which Linux limits."""
+LARGEST = 1 << 20
+"""Bytes of the document as JSON: more is no list of short texts, and it is part of every run's recorded settings."""
 
 
 class Wordings(BaseModel):
@@ -60,7 +60,7 @@ def read_wordings(path: Path) -> Wordings:
     """The wordings that can be used of a file of ``hat reword``.
 
     Raises:
-        BadInput: absent, malformed, or too large to travel with a run's settings.
+        BadInput: absent, malformed, or too large to be recorded with a run's settings.
     """
     document = read_json(path)
     if not isinstance(document, dict) or document.get("schema_version") != 1:

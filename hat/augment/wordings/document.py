@@ -1,5 +1,6 @@
 """Wordings as a run uses them: other words for a harness's texts, by bank, text and split, and their digest."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -39,8 +40,8 @@ class Wordings(BaseModel):
         if self.digest != _digest(self.domain, self.banks):
             raise ValueError("the digest is not that of the wordings: they were changed after they were read")
         for bank, key, by_split in self._texts():
-            words = [one for listed in by_split.values() for one in listed]
-            again = next((one for one in words if words.count(one) > 1), None)
+            counts = Counter(one for listed in by_split.values() for one in listed)
+            again = next((one for one, count in counts.items() if count > 1), None)
             if again is not None:
                 raise ValueError(f"{bank}, {key}: {again!r} is there twice; each split has its own")
         return self

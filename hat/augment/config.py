@@ -64,6 +64,8 @@ class AugmentConfig(BaseModel):
     """Layouts that P3 may choose. `xml` is kept unseen: it is refused outside of the test split."""
     wordings: Wordings | None = None
     """A strong model's wordings, from which S2, T3 and K1 choose beside the hand-written ones."""
+    wordings_digest: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
+    """Their digest; `resolve` takes the wordings that it names from the store. Empty: none, or as given."""
 
     @classmethod
     def full(cls, split: str, **settings: Any) -> "AugmentConfig":
@@ -104,6 +106,12 @@ class AugmentConfig(BaseModel):
                 "it holds the wordings themselves; on a command line, `--set` reads them from a file"
             )
         return wordings
+
+    @model_validator(mode="after")
+    def _same_wordings(self) -> "AugmentConfig":
+        if self.wordings is not None and self.wordings_digest not in ("", self.wordings.digest):
+            raise ValueError("wordings_digest is not the digest of the wordings")
+        return self
 
     @field_validator("depth")
     @classmethod

@@ -121,6 +121,17 @@ class Proof:
         """The document of ``hat augment verify --json``."""
         return verification_report(self.planned, self.failures, GATES)
 
+    def require(self, harness: Harness) -> None:
+        """Raise `BadInput`, naming the first failure, where there is any: nothing may be trained on such states."""
+        if self.failures:
+            first = self.failures[0]
+            raise BadInput(
+                f"gate {first.gate} fails on state {first.seed} in {first.transform}, {first.symbol}: {first.message}",
+                where=f"{harness.name}@{harness.version}",
+                mend=f"{len(self.failures)} failures in all; "
+                "leave the family out of augment.families or mend the harness.",
+            )
+
 
 def prove_states(
     states: Iterable[HarnessState],

@@ -98,12 +98,18 @@ def apply_all(
 
 
 def check_split(config: AugmentConfig, split: str) -> None:
-    """Refuse settings that ask for what is kept for the test split.
+    """Refuse settings that ask for what is kept for the test split, or that are not whole.
 
     Raises:
         BadInput: a test-only family or layout in another split, or so deep a state of so few families that it would
-            need a test-only composition.
+            need a test-only composition; or they name wordings that were not fetched.
     """
+    if config.wordings_digest and config.wordings is None:
+        raise BadInput(
+            "the settings name wordings and do not hold them",
+            where="augment.wordings_digest",
+            mend="A run's step `resolve` fetches them; elsewhere give the wordings themselves.",
+        )
     if split == TEST:
         return
     kept = test_only_settings(config)

@@ -5,7 +5,6 @@ from pathlib import Path
 from hat.augment.folder import write_report, write_states
 from hat.augment.plan import draw_states, expert_gold, prove_states
 from hat.domains.base import domain_of
-from hat.errors import BadInput
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
 from hat.runs.progress import report
@@ -29,14 +28,7 @@ def run(*, config: str, subject: str, states_out_dir: str) -> None:
         gold,
         lambda index: report("augment", index + 1, settings.states),
     )
-    if proof.failures:
-        first = proof.failures[0]
-        raise BadInput(
-            f"gate {first.gate} fails on state {first.seed} in {first.transform}, {first.symbol}: {first.message}",
-            where=f"{harness.name}@{harness.version}",
-            mend=f"{len(proof.failures)} failures in all; "
-            "leave the family out of augment.families or mend the harness.",
-        )
+    proof.require(harness)
     folder = Path(states_out_dir)
     write_report(folder, proof.report())
     write_states(folder, harness, settings, proof.planned)

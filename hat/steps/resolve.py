@@ -14,6 +14,7 @@ from hat.promotion.policy import parse_policies
 from hat.runs.config import RunConfig, apply_overrides, parse_config
 from hat.runs.harness_archive import Published, published, published_version
 from hat.runs.places import open_run_store
+from hat.runs.wordings import with_wordings
 from hat.steps.subject import Subject
 from hat.storage import Store
 from hat.trajectories.judge import Judge
@@ -59,7 +60,7 @@ def run(
     check_disk(hat_home())
     if config.generate.policy == "endpoint":
         check_endpoint(config.generate.endpoint)
-    config = _with_mined(config, store)
+    config = with_wordings(_with_mined(config, store), store)
     version = published_version(store, harness, version)
     files = published(store, harness, version)
     subject = _subject(store, config, files, (harness, version, harness_digest or files.digest), mode)

@@ -9,6 +9,7 @@ from hat.agent.episode import Episode
 from hat.agent.faults import ALL_FAULTS, FaultSchedule, with_faults
 from hat.agent.policies.local import LocalPolicy, Rollout
 from hat.augment.config import AugmentConfig
+from hat.augment.plan import expert_gold, prove_states
 from hat.augment.sampler import sample_state
 from hat.augment.state import HarnessState
 from hat.domains.base import Domain, Task
@@ -59,10 +60,10 @@ class ScoredRollout:
 def plan_groups(
     harness: Harness, domain: Domain, config: RLConfig, augment: AugmentConfig, seed: int
 ) -> list[Group]:
-    """The groups of a whole run, in order: a pure function of its arguments.
+    """The groups of a whole run, in order: a pure function of its arguments. Every augmented state is proven.
 
     Raises:
-        BadInput: the domain has too few such tasks, or its expert does not reply to one.
+        BadInput: the domain has too few such tasks, its expert does not reply to one, or a gate fails on a state.
     """
     count = config.steps * config.candidate_groups
     tasks = domain.sample_tasks("train", count, _RL_SEEDS + seed, config.intents or None)
@@ -76,6 +77,9 @@ def plan_groups(
         else HarnessState.original(harness)
         for index, changed in enumerate(order)
     ]
+    changed_states = [state for state in states if state.families]
+    if changed_states:
+        prove_states(changed_states, harness, always, expert_gold(harness, domain, "train")).require(harness)
     episodes = [Episode(state, task, domain) for state, task in zip(states, tasks, strict=True)]
     domain.expert().play(episodes, domain.execute, lambda index: None)
     for episode in episodes:

@@ -38,10 +38,13 @@ def registry_folder(given: Path | None) -> Path:
 
 
 def run_settings(given: list[str] | None) -> dict[str, Any]:
-    """What ``--set`` says of a run: {dotted key: value}. A file of wordings is read here, where it lies.
+    """What ``--set`` says of a run: {dotted key: value}.
+
+    A file of wordings is read here, where it lies, and put in the store; the run gets its digest.
 
     Raises:
         BadInput: no `=`, or a file that holds no wordings.
+        EnvironmentFailure: the store fails.
     """
     from hat.runs.config import parse_overrides
 
@@ -49,6 +52,9 @@ def run_settings(given: list[str] | None) -> dict[str, Any]:
     file = overrides.get(_WORDINGS)
     if isinstance(file, str):
         from hat.augment.wordings.document import read_wordings
+        from hat.runs.places import open_run_store
+        from hat.runs.wordings import publish_wordings
 
-        overrides[_WORDINGS] = read_wordings(Path(file)).model_dump(mode="json")
+        del overrides[_WORDINGS]
+        overrides[f"{_WORDINGS}_digest"] = publish_wordings(open_run_store(), read_wordings(Path(file)))
     return overrides

@@ -1,5 +1,6 @@
 """Wordings as a run uses them: other words for a harness's texts, by bank, text and split, and their digest."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -13,8 +14,8 @@ Bank = Literal["tool_descriptions", "skill_descriptions", "hook_messages"]
 ByBank = dict[Bank, dict[str, dict[Literal["train", "dev", "test"], tuple[str, ...]]]]
 """Bank; the text's key (a tool's operation, a skill's kind and intents, a hook's check); split; the wordings."""
 
-LARGEST = 64 * 1024
-"""Bytes of the document as JSON: a run's settings travel as one argument of a process, which Linux limits."""
+LARGEST = 1 << 20
+"""Bytes of the document as JSON: more is no list of short texts, and it is part of every run's recorded settings."""
 
 
 class Wordings(BaseModel):
@@ -39,8 +40,8 @@ class Wordings(BaseModel):
         if self.digest != _digest(self.domain, self.banks):
             raise ValueError("the digest is not that of the wordings: they were changed after they were read")
         for bank, key, by_split in self._texts():
-            words = [one for listed in by_split.values() for one in listed]
-            again = next((one for one in words if words.count(one) > 1), None)
+            counts = Counter(one for listed in by_split.values() for one in listed)
+            again = next((one for one, count in counts.items() if count > 1), None)
             if again is not None:
                 raise ValueError(f"{bank}, {key}: {again!r} is there twice; each split has its own")
         return self
@@ -60,7 +61,7 @@ def read_wordings(path: Path) -> Wordings:
     """The wordings that can be used of a file of ``hat reword``.
 
     Raises:
-        BadInput: absent, malformed, or too large to travel with a run's settings.
+        BadInput: absent, malformed, or too large to be recorded with a run's settings.
     """
     document = read_json(path)
     if not isinstance(document, dict) or document.get("schema_version") != 1:

@@ -1,12 +1,24 @@
 """Rules: which sentences are rules, what they mean, and that other words keep the meaning."""
 
+import random
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hat.augment.banks import bank
+from hat.augment.config import AugmentConfig
 from hat.augment.rules.atoms import Rule
+from hat.augment.rules.documents import atoms_of, documents, prose_of
 from hat.augment.rules.syntax import forms_for, parse_rule, say
+from hat.augment.sampler import apply_all
+from hat.augment.state import HarnessState
+from hat.augment.transforms import TRANSFORMS, Draw
+from hat.harness.registry import Registry
+
+REGISTRY = Registry(Path(__file__).resolve().parents[3] / "harness_registry")
 
 RULES = {
     "Call `get_price`.": [("must", "", "call `get_price`", ("`get_price`",))],
@@ -64,6 +76,31 @@ def test_a_rule_is_read_to_its_atoms(item: str) -> None:
 @pytest.mark.parametrize("item", PROSE)
 def test_free_prose_is_no_rule(item: str) -> None:
     assert parse_rule(item) is None
+
+
+def test_the_return_rules_of_both_versions_of_the_shop_say_the_same_in_other_words() -> None:
+    said = {}
+    for version in ("1.0.0", "1.1.0"):
+        skill = REGISTRY.load("live-shop", version).skill("after-sales")
+        assert prose_of(skill.body) == []
+        said[version] = {atom for atom in atoms_of(skill.body) if atom.modality in ("value", "must not")}
+    assert said["1.0.0"] == said["1.1.0"]
+    assert len(said["1.0.0"]) == 5
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "1.1.0"])
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_no_family_of_rules_writes_the_return_rules_as_a_later_version_does(version: str, split: str) -> None:
+    """They are kept for the chain of later versions; 1.1.0 itself may keep its own."""
+    original = HarnessState.original(REGISTRY.load("live-shop", version))
+    transforms = [transform for transform in TRANSFORMS if transform.family in ("S5", "S6", "S8")]
+    later = 0
+    for seed in range(40):
+        draw = Draw(random.Random(seed), split, AugmentConfig.full(split))
+        state, _ = apply_all(original, [(transform, draw) for transform in transforms])
+        texts = [item for _, document in documents(state.canonical) for item in document.items]
+        later += any(re.search(r"no returns \w* ?as ", text, re.I) for text in texts)
+    assert (later > 0) == (version == "1.1.0")
 
 
 def test_first_is_part_of_the_meaning() -> None:

@@ -24,6 +24,8 @@ from hat.files import read_json, write_json_atomic
 from hat.harness.model import Harness
 from hat.harness.registry import Registry
 from hat.runs.config import RunConfig, apply_overrides, parse_config
+from hat.runs.places import open_run_store
+from hat.runs.wordings import with_wordings
 from pipelines.cli.main import app
 from pipelines.cli.options import run_settings
 
@@ -117,9 +119,17 @@ def test_the_digest_is_part_of_what_decides_a_state_and_none_changes_nothing() -
     assert WORDINGS.digest != other.digest
 
 
-def test_they_are_recorded_whole_with_their_digest_and_an_edit_is_noticed(tmp_path: Path) -> None:
+def test_they_are_recorded_whole_with_their_digest_and_an_edit_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HAT_STORE", str(tmp_path / "store"))
     settings = run_settings([f"augment.wordings={a_file(tmp_path)}", "seed=3"])
-    config = parse_config(apply_overrides({}, settings), where="test")
+    assert settings == {"augment.wordings_digest": WORDINGS.digest, "seed": 3}
+    named = parse_config(apply_overrides({}, settings), where="test")
+    with pytest.raises(BadInput, match="do not hold them"):
+        sample_state(HARNESS, seed=0, split="train", config=named.augment)
+    config = with_wordings(named, open_run_store())
+    assert with_wordings(config, open_run_store()) is config
     config.write(tmp_path / "config.json")
     assert RunConfig.read(tmp_path / "config.json").augment.wordings == WORDINGS
     document = read_json(tmp_path / "config.json")
@@ -127,8 +137,29 @@ def test_they_are_recorded_whole_with_their_digest_and_an_edit_is_noticed(tmp_pa
     document["augment"]["wordings"]["banks"]["hook_messages"] = {}
     with pytest.raises(BadInput, match="digest is not that of the wordings"):
         parse_config(document, where="config.json")
+    document["augment"]["wordings_digest"] = "0" * 64
+    document["augment"]["wordings"] = WORDINGS.model_dump(mode="json")
+    with pytest.raises(BadInput, match="not the digest of the wordings"):
+        parse_config(document, where="config.json")
     with pytest.raises(BadInput, match="holds the wordings themselves"):
         parse_config({"augment": {"wordings": "wordings.json"}}, where="profile")
+
+
+def test_wordings_that_the_store_lacks_or_broke_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HAT_STORE", str(tmp_path / "store"))
+    store = open_run_store()
+    named = parse_config({"augment": {"wordings_digest": WORDINGS.digest}}, where="test")
+    with pytest.raises(BadInput, match="no such wordings"):
+        with_wordings(named, store)
+    other = Wordings.of("live_shop", {})
+    for broken in (b"{", b"{}", other.model_dump_json().encode()):
+        store.put(f"wordings/{WORDINGS.digest}.json", broken)
+        with pytest.raises(BadInput, match="are no wordings"):
+            with_wordings(named, store)
+    with pytest.raises(BadInput, match="wordings_digest"):
+        parse_config({"augment": {"wordings_digest": "wordings.json"}}, where="test")
 
 
 @pytest.mark.parametrize(

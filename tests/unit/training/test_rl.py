@@ -9,6 +9,7 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from hat.agent.policies.local import Rollout
 from hat.augment.config import AugmentConfig
+from hat.augment.state import HarnessState
 from hat.domains.base import Domain, get_domain
 from hat.errors import BadInput, EnvironmentFailure
 from hat.harness.model import Harness
@@ -52,6 +53,20 @@ def folder(tmp_path: Path, tiny_model: LlamaForCausalLM, tokenizer: PreTrainedTo
     tiny_model.save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
     return tmp_path / "model"
+
+
+def test_nothing_is_planned_under_a_state_that_a_gate_refuses(
+    harness: Harness, domain: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = rollouts.sample_state
+
+    def broken(*arguments: Any, **settings: Any) -> HarnessState:
+        state = sound(*arguments, **settings)
+        return replace(state, canonical=replace(state.canonical, limits=replace(harness.limits, max_turns=9)))
+
+    monkeypatch.setattr(rollouts, "sample_state", broken)
+    with pytest.raises(BadInput, match="gate G1 fails on state"):
+        plan_groups(harness, domain, CONFIG, AugmentConfig(), seed=3)
 
 
 def run(

@@ -85,3 +85,24 @@ def test_a_suite_can_be_played_with_the_example(policy: LocalPolicy) -> None:
     document = run_suites(["live_stream_qa"], WithWorkedExample(policy, DOMAIN), HARNESS, DOMAIN, FEW)
     assert document["model"].endswith("with one worked example")
     assert document["suites"]["live_stream_qa"]["items"][0]["call_tokens"] == 0
+
+
+def test_the_command_evaluates_a_model_on_full_suites(base_model: Path, tmp_path: Path) -> None:
+    from hat.evaluation.command import evaluate_model
+    from hat.evaluation.config import EvaluateConfig
+
+    folder = write_tiny_model(tmp_path / "tiny", base_model)
+    document = evaluate_model(
+        str(folder),
+        "live-shop@1.0.0",
+        registry=Path(__file__).parents[3] / "harness_registry",
+        suites=("names_only", "variant_reference"),
+        settings=EvaluateConfig(max_new_tokens=3),
+        items=2,
+    )
+    assert {name: suite["n"] for name, suite in document["suites"].items()} == {
+        "names_only": 2,
+        "variant_reference": 2,
+    }
+    assert document["suites"]["names_only"]["verdict_flips"]["n"] == 2
+    assert len(document["model_digest"]) == 64

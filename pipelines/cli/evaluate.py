@@ -8,6 +8,7 @@ from pipelines.cli.options import RegistryOption, registry_folder
 from pipelines.cli.output import JsonFlag, err, out, print_json
 
 SUITES = "live_stream_qa, harness_variant_qa, tool_prompt_robustness, instruction_following"
+FULL = "combined, names_only, layout_only, evolution, ..."
 
 
 def register(app: typer.Typer) -> None:
@@ -21,12 +22,14 @@ def evaluate(
     ],
     harness: Annotated[str, typer.Option("--harness", metavar="NAME[@VERSION]", help="Under which harness.")],
     suite: Annotated[
-        list[str] | None, typer.Option(help=f"A suite; again for more. Default: all. {SUITES}.")
+        list[str] | None,
+        typer.Option(help=f"A suite; again for more. Default: all of {SUITES}. Full suites, apart: {FULL}."),
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting, e.g. live_stream_qa=40."),
     ] = None,
+    items: Annotated[int | None, typer.Option(min=1, help="Items of each full suite.")] = None,
     registry: RegistryOption = None,
     json_output: JsonFlag = False,
 ) -> None:
@@ -44,6 +47,7 @@ def evaluate(
             registry=registry_folder(registry),
             suites=tuple(suite or ()),
             settings=config.evaluate,
+            items=items,
             progress=lambda done, total: status.update(f"evaluating: {done} of {total}"),
         )
     if json_output:

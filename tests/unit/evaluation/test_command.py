@@ -37,3 +37,17 @@ def test_a_suite_can_be_asked_for_alone_and_ifeval_is_instruction_following():
     assert config.instruction_following == 30
     assert EvaluateConfig().only(("harness_variant_qa",)).instruction_following == 0
     assert EvaluateConfig().for_base().harness_variant_qa == EvaluateConfig().base_items
+
+
+@pytest.mark.parametrize(
+    ("suites", "items", "message"),
+    [
+        (("combined", "live_stream_qa"), None, "apart from them"),
+        (("live_stream_qa",), 3, "--items is for the full suites"),
+        (("test_only_families",), 3, "kept for the test split"),
+        (("combined",), 3, "absent"),
+    ],
+)
+def test_full_suites_are_asked_apart_and_refused_before_a_model_is_read(suites, items, message):
+    with pytest.raises(BadInput, match=message):
+        evaluate_model("absent", "live-shop@1.0.0", registry=REGISTRY, suites=suites, items=items)

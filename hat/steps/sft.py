@@ -30,18 +30,14 @@ def run(*, config: str, subject: str, trajectories_dir: str, model_out: str, met
         _train_elsewhere(settings, (config, subject, trajectories_dir), model_out, metrics_out)
         return
     # Imported late: importing the steps must not cost the import of torch.
-    from transformers import AutoTokenizer
-
-    from hat.steps.training import publish, workplace
+    from hat.steps.training import publish, tokenizer_of, workplace
     from hat.training.preparation import prepare_sft
     from hat.training.sft import train_sft
 
     harness = about.load_harness(store)
     base = ModelRef.model_validate(about.base)
     base_folder = ModelStore(store).materialise(base)
-    packs = prepare_sft(
-        settings, harness, Path(trajectories_dir), AutoTokenizer.from_pretrained(base_folder)
-    )
+    packs = prepare_sft(settings, harness, Path(trajectories_dir), tokenizer_of(base_folder))
     with workplace("sft", settings.sft.checkpoint_steps) as place:
         model, _ = train_sft(
             base_folder,

@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformers import TrainerCallback
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, TrainerCallback
 
 from hat.home import hat_home
 from hat.models import ModelRef, ModelStore
+from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
 from hat.steps.journal import current_key
+from hat.steps.subject import Subject
 from hat.training.checkpoints import CheckpointsInStore, delete_checkpoints, fetch_last_checkpoint
+from hat.training.collator import PackCollator
 from hat.training.model_folder import write_model_folder
+from hat.training.preparation import collator, prepare_sft
 
 LOG = "log.jsonl"
 
@@ -65,6 +69,28 @@ def workplace(stage: str, checkpoint_steps: int) -> Iterator[Workplace]:
         shutil.rmtree(folder, ignore_errors=True)
     if key is not None:
         delete_checkpoints(store, prefix)
+
+
+def tokenizer_of(folder: Path) -> PreTrainedTokenizerBase:
+    """The tokenizer of a model folder."""
+    return AutoTokenizer.from_pretrained(folder)
+
+
+def replayed_packs(
+    every: int, settings: RunConfig, about: Subject, trajectories_dir: str, folder: Path
+) -> PackCollator | None:
+    """The packs that SFT learnt from, for a stage that replays some every so many steps; None where it does not.
+
+    ``folder`` is that of the model in training.
+
+    Raises:
+        BadInput: see `hat.training.preparation.prepare_sft`.
+    """
+    if not every:
+        return None
+    harness, tokenizer = about.load_harness(open_run_store()), tokenizer_of(folder)
+    packs = prepare_sft(settings, harness, Path(trajectories_dir), tokenizer)
+    return collator(packs, settings, harness, tokenizer)
 
 
 def publish(

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from hat.errors import BadInput
 from hat.training.collator import PackCollator
 
 
@@ -28,6 +29,23 @@ class Replay:
         order = list(range(len(packs)))
         random.Random(f"replay/{self.seed}/{number // len(packs)}").shuffle(order)
         return on_device(self.collator.tensors(packs[order[number % len(packs)]]), device)
+
+
+def replay_of(every: int, collator: PackCollator | None, seed: int) -> Replay | None:
+    """The replay of a stage; None where ``every`` is 0.
+
+    Raises:
+        BadInput: there is nothing to replay.
+    """
+    if not every:
+        return None
+    if collator is None or not collator.packs:
+        raise BadInput(
+            "there are no supervised packs to replay",
+            where="replay_every",
+            mend="Give the trajectories that SFT learnt from, or set replay_every to 0.",
+        )
+    return Replay(every, collator, seed)
 
 
 def on_device(inputs: dict[str, Any], device: torch.device) -> dict[str, Any]:

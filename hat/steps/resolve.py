@@ -90,7 +90,9 @@ def _check_teacher(models: ModelStore, base: ModelRef, teacher: str) -> None:
     try:
         folder = models.materialise(ModelRef(digest=teacher, base=base.base))
     except NotFound as error:
-        raise BadInput(str(error), where="opd.teacher", mend="Give the digest of a model in this store.") from error
+        raise BadInput(
+            str(error), where="opd.teacher", mend="Give the digest of a model in this store."
+        ) from error
     check_same_vocabulary(models.materialise(base), folder)
 
 

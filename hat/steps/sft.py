@@ -60,9 +60,7 @@ def _hard_tasks(settings: RunConfig, harness: Harness, packs: Sequence[Any]) -> 
     from hat.training.early_stop import hard_tasks
 
     domain = get_domain(settings.domain or harness.domain)
-    trained = frozenset(
-        one.task.digest for pack in packs for one in (*pack.trajectories, *pack.openings)
-    )
+    trained = frozenset(one.task.digest for pack in packs for one in (*pack.trajectories, *pack.openings))
     count = settings.sft.stop_tasks
     intents = settings.sft.stop_intents
     return domain, hard_tasks(harness, domain, settings.augment, count, settings.seed, intents, trained)

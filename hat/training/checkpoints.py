@@ -41,7 +41,11 @@ class SettingsInCheckpoints(TrainerCallback):
         differing = sorted(key for key in there.keys() | mine.keys() if there.get(key) != mine.get(key))
         if differing:
             name = differing[0]
-            what = f"{name} is {there.get(name)!r} in it and {mine.get(name)!r} now" if there else "it names none"
+            what = (
+                f"{name} is {there.get(name)!r} in it and {mine.get(name)!r} now"
+                if there
+                else "it names none"
+            )
             raise BadInput(
                 f"the checkpoint was made with other settings: {what}",
                 where=str(checkpoint),
@@ -107,5 +111,7 @@ def _flat(document: Any, prefix: str = "") -> dict[str, Any]:
     if not isinstance(document, dict):
         return {prefix[:-1]: document}
     return {
-        key: value for name, part in document.items() for key, value in _flat(part, f"{prefix}{name}.").items()
+        key: value
+        for name, part in document.items()
+        for key, value in _flat(part, f"{prefix}{name}.").items()
     }

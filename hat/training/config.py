@@ -82,7 +82,9 @@ class OPDConfig(BaseModel):
     @model_validator(mode="after")
     def _teacher_fits(self) -> "OPDConfig":
         if (self.prompts == "harness") != bool(self.teacher):
-            raise ValueError("prompts=harness needs a teacher, and prompts=general has the base model as its own")
+            raise ValueError(
+                "prompts=harness needs a teacher, and prompts=general has the base model as its own"
+            )
         return self
 
     @property
@@ -170,13 +172,17 @@ class RLConfig(BaseModel):
     @model_validator(mode="after")
     def _fits_together(self) -> "RLConfig":
         if self.mixed and self.candidates > 1:
-            raise ValueError("candidates must be 1 with twins, unsolvable tasks or screening: each step is composed")
+            raise ValueError(
+                "candidates must be 1 with twins, unsolvable tasks or screening: each step is composed"
+            )
         if self.twin_share and self.groups_per_step < 2:
             raise ValueError("groups_per_step must be at least 2 for both members of a twin pair")
         if self.twin_share + self.unsolvable_share + self.fault_share > 1 and self.mixed:
             raise ValueError("twin_share, unsolvable_share and fault_share are more than 1 together")
         if self.checkpoint_steps % self.updates_per_rollout:
-            raise ValueError("checkpoint_steps must be a multiple of updates_per_rollout: rollouts are not kept")
+            raise ValueError(
+                "checkpoint_steps must be a multiple of updates_per_rollout: rollouts are not kept"
+            )
         return self
 
     @property

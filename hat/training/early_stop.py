@@ -1,4 +1,4 @@
-"""Ends SFT once the model is right often enough on hard tasks, so that reinforcement learning has something to teach."""
+"""Ends SFT once the model is right often enough on hard tasks, so that RL has something to teach."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -46,9 +46,7 @@ def plan_units(
     tasks = _tasks(domain, RL_SEEDS + seed, answerable, intents, lambda task: task.answerable)
     failing = [task for task in tasks if task.operations][: counts[FAULT]]
     others = [task for task in tasks if task not in failing]
-    declined = _tasks(
-        domain, RL_SEEDS + seed + 1, counts[UNSOLVABLE], None, lambda task: not task.answerable
-    )
+    declined = _tasks(domain, RL_SEEDS + seed + 1, counts[UNSOLVABLE], None, lambda task: not task.answerable)
     kinds = [FAULT] * len(failing) + [PLAIN] * len(others) + [UNSOLVABLE] * len(declined)
     states = _states(harness, augment, config.augmented_share, len(kinds), seed)
     episodes = [
@@ -60,8 +58,7 @@ def plan_units(
         for kind, state in zip(kinds, states, strict=True)
     ]
     singles = [
-        Unit(kind, (group,))
-        for kind, group in zip(kinds, with_gold(episodes, faults, domain), strict=True)
+        Unit(kind, (group,)) for kind, group in zip(kinds, with_gold(episodes, faults, domain), strict=True)
     ]
     return [*singles, *_twins(harness, domain, counts[TWIN], seed)]
 

@@ -160,9 +160,7 @@ def train_opd(
         stage="opd", config=config.model_dump(mode="json"), seed=seed, prompts=sha256_text("\n".join(prompts))
     )
     written.check(resume_from)
-    rows = [
-        {"prompt": [{"role": "user", "content": prompt}] if general else prompt} for prompt in prompts
-    ]
+    rows = [{"prompt": [{"role": "user", "content": prompt}] if general else prompt} for prompt in prompts]
     trainer = GeneralDistillation(
         AutoModelForCausalLM.from_pretrained(student, dtype=torch.float32),
         # fp32 as the student, so that under autocast both round alike: else rounding alone is a divergence.

@@ -175,9 +175,7 @@ class EpisodeTrainer(GRPOTrainer):
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         unwrapped = self.accelerator.unwrap_model(model)
         if "replay" in inputs:
-            return self._forward_redirection(
-                model, unwrapped, self._replay_loss, unwrapped, inputs["replay"]
-            )
+            return self._forward_redirection(model, unwrapped, self._replay_loss, unwrapped, inputs["replay"])
         # Through the wrapper's own forward, as DDP and DeepSpeed need it.
         return self._forward_redirection(model, unwrapped, self._loss_of, unwrapped, inputs)
 

@@ -152,6 +152,4 @@ def _stop(
     if hard is None or not config.stop_accuracy:
         return None
     domain, tasks = hard
-    return StopAtAccuracy(
-        tasks, domain, tokenizer, accuracy=config.stop_accuracy, every=config.stop_every
-    )
+    return StopAtAccuracy(tasks, domain, tokenizer, accuracy=config.stop_accuracy, every=config.stop_every)

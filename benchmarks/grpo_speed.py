@@ -37,7 +37,13 @@ REGISTRY = Path(__file__).parents[1] / "harness_registry"
 LEAST_PROMPT_TOKENS = 450
 LEAST_TOOL_TURNS = 2.0
 TURN_TOKENS = 64
-PYTHON_TYPES: dict[str, type] = {"integer": int, "number": float, "boolean": bool, "array": list, "object": dict}
+PYTHON_TYPES: dict[str, type] = {
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
 
 
 def long_state(tokens: ChatTokens, task: Task) -> HarnessState:

@@ -190,7 +190,9 @@ def test_a_stage_that_was_killed_goes_on_from_the_store_and_leaves_nothing_there
         seen: list[Path | None] = []
         fetch = shared.fetch_last_checkpoint
         monkeypatch.setattr(
-            shared, "fetch_last_checkpoint", lambda *a, seen=seen, fetch=fetch: seen.append(fetch(*a)) or seen[-1]
+            shared,
+            "fetch_last_checkpoint",
+            lambda *a, seen=seen, fetch=fetch: seen.append(fetch(*a)) or seen[-1],
         )
         step.run(**given, **outputs)
         monkeypatch.setattr(shared, "fetch_last_checkpoint", fetch)

@@ -138,64 +138,67 @@ def test_faults_refusals_and_twins_are_kept_few_where_that_is_asked_for(
     assert not any(pack.twin for pack in packs)
 
 
-class TestEarlyEnd:
-    @pytest.fixture
-    def base(self, tmp_path: Path, tiny_model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> Path:
-        tiny_model.save_pretrained(tmp_path / "base")
-        tokenizer.save_pretrained(tmp_path / "base")
-        return tmp_path / "base"
+@pytest.fixture
+def base(tmp_path: Path, tiny_model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> Path:
+    tiny_model.save_pretrained(tmp_path / "base")
+    tokenizer.save_pretrained(tmp_path / "base")
+    return tmp_path / "base"
 
-    @pytest.fixture(scope="class")
-    def packs(self) -> list[PlannedPack]:
-        return plan_packs(played(8), [0, 1, 2, 3, 4, 5], 1, 1, seed=0)
 
-    @pytest.mark.parametrize(("accuracy", "steps"), [(0.9, 2), (0.1, 6)])
-    def test_training_ends_at_the_asked_accuracy_and_logs_each_look(
-        self,
-        tmp_path: Path,
-        base: Path,
-        packs: list[PlannedPack],
-        monkeypatch: pytest.MonkeyPatch,
-        accuracy: float,
-        steps: int,
-    ) -> None:
-        monkeypatch.setattr(StopAtAccuracy, "_play", lambda self, model: accuracy)
-        config = settings(sft={"stop_accuracy": 0.8, "stop_every": 2}).sft
-        log = tmp_path / "log.jsonl"
-        tasks = hard_tasks(HARNESS, DOMAIN, AugmentConfig(), 2, 0, (), frozenset())
-        train_sft(
-            base,
-            packs,
-            HARNESS,
-            AugmentConfig(),
-            config,
-            work=tmp_path / "w",
-            log=log,
-            seed=0,
-            hard=(DOMAIN, tasks),
-        )
-        lines = read_step_log(log)
-        assert len(lines) == steps
-        assert [line.get("hard_accuracy") for line in lines[:2]] == [None, accuracy]
+@pytest.fixture(scope="module")
+def packs() -> list[PlannedPack]:
+    return plan_packs(played(8), [0, 1, 2, 3, 4, 5], 1, 1, seed=0)
 
-    def test_a_look_plays_the_tasks_with_the_model(
-        self, tiny_model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast
-    ) -> None:
-        tasks = hard_tasks(HARNESS, DOMAIN, AugmentConfig(), 1, 0, ("host",), frozenset())
-        stop = StopAtAccuracy(tasks, DOMAIN, tokenizer, accuracy=0.5, every=1)
-        assert stop._play(tiny_model.bfloat16()) == 0.0
 
-    def test_hard_tasks_are_not_trained_on_and_their_states_are_augmented(self) -> None:
-        some = hard_tasks(HARNESS, DOMAIN, AugmentConfig(), 3, 0, (), frozenset())
-        trained = frozenset(task.digest for _, task in some)
-        others = hard_tasks(HARNESS, DOMAIN, AugmentConfig(), 3, 0, (), trained)
-        assert not trained & {task.digest for _, task in others}
-        assert len(others) == 3
-        assert all(state.families and state.split == "train" for state, _ in some)
+@pytest.mark.parametrize(("accuracy", "steps"), [(0.9, 2), (0.1, 6)])
+def test_training_ends_at_the_asked_accuracy_and_logs_each_look(
+    tmp_path: Path,
+    base: Path,
+    packs: list[PlannedPack],
+    monkeypatch: pytest.MonkeyPatch,
+    accuracy: float,
+    steps: int,
+) -> None:
+    monkeypatch.setattr(StopAtAccuracy, "_play", lambda self, model: accuracy)
+    config = settings(sft={"stop_accuracy": 0.8, "stop_every": 2}).sft
+    log = tmp_path / "log.jsonl"
+    tasks = hard_tasks(HARNESS, DOMAIN, AugmentConfig(), 2, 0, (), frozenset())
+    train_sft(
+        base,
+        packs,
+        HARNESS,
+        AugmentConfig(),
+        config,
+        work=tmp_path / "w",
+        log=log,
+        seed=0,
+        hard=(DOMAIN, tasks),
+    )
+    lines = read_step_log(log)
+    assert len(lines) == steps
+    assert [line.get("hard_accuracy") for line in lines[:2]] == [None, accuracy]
 
-    def test_it_is_refused_in_several_processes(self) -> None:
-        with pytest.raises(BadInput, match=r"sft\.stop_accuracy needs distributed\.nodes=0"):
-            settings(sft={"stop_accuracy": 0.8}, distributed={"nodes": 2})
+
+def test_a_look_plays_the_tasks_with_the_model(
+    tiny_model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    tasks = hard_tasks(HARNESS, DOMAIN, AugmentConfig(), 1, 0, ("host",), frozenset())
+    stop = StopAtAccuracy(tasks, DOMAIN, tokenizer, accuracy=0.5, every=1)
+    assert stop._play(tiny_model.bfloat16()) == 0.0
+
+
+def test_hard_tasks_are_not_trained_on_and_their_states_are_augmented() -> None:
+    some = hard_tasks(HARNESS, DOMAIN, AugmentConfig(), 3, 0, (), frozenset())
+    trained = frozenset(task.digest for _, task in some)
+    others = hard_tasks(HARNESS, DOMAIN, AugmentConfig(), 3, 0, (), trained)
+    assert not trained & {task.digest for _, task in others}
+    assert len(others) == 3
+    assert all(state.families and state.split == "train" for state, _ in some)
+
+
+def test_it_is_refused_in_several_processes() -> None:
+    with pytest.raises(BadInput, match=r"sft\.stop_accuracy needs distributed\.nodes=0"):
+        settings(sft={"stop_accuracy": 0.8}, distributed={"nodes": 2})
 
 
 def test_packs_that_are_fewer_than_a_step_are_refused_before_the_model_is_loaded(tmp_path: Path) -> None:

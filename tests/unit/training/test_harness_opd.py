@@ -100,9 +100,7 @@ def test_the_student_answers_harness_prompts_as_they_are_and_the_log_names_the_a
     assert line["kl"] > 0
 
 
-def test_every_second_batch_replays_a_supervised_pack(
-    tmp_path: Path, trajectories: list[Trajectory]
-) -> None:
+def test_every_second_batch_replays_a_supervised_pack(tmp_path: Path, trajectories: list[Trajectory]) -> None:
     config = OPDConfig(steps=4, samples_per_step=2, max_new_tokens=4, replay_every=2)
     lines = run(tmp_path, ["What is rain?", "Why?"] * 4, config, replayed=collated(trajectories))
     assert ["kl" in line for line in lines] == [True, False, True, False]

@@ -183,7 +183,9 @@ def test_a_reward_function_that_raises_is_refused_before_any_step(monkeypatch: p
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(domain, "score", broken)
-    with pytest.raises(BadInput, match="the reward function raised ZeroDivisionError: division by zero") as told:
+    with pytest.raises(
+        BadInput, match="the reward function raised ZeroDivisionError: division by zero"
+    ) as told:
         plan_units(HARNESS, domain, CONFIG, AugmentConfig(), seed=1)
     assert "task train-" in str(told.value.where)
     assert "score" in told.value.mend

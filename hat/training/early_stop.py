@@ -44,11 +44,22 @@ class StopAtAccuracy(TrainerCallback):
 
     The looks draw nothing from a source of chance that training uses, so a run that is not stopped is what it would
     be without them.
+
+    Args:
+        model: the one to be trained, before a trainer gets it: trainers replace its forward, which a copy would share.
     """
 
     def __init__(
-        self, tasks: Sequence[HardTask], domain: Domain, tokenizer: Any, *, accuracy: float, every: int
+        self,
+        model: Any,
+        tokenizer: Any,
+        tasks: Sequence[HardTask],
+        domain: Domain,
+        *,
+        accuracy: float,
+        every: int,
     ) -> None:
+        self._decoder = DecodeCopy(model)
         self._tasks = tasks
         self._domain = domain
         self._tokenizer = tokenizer
@@ -66,16 +77,16 @@ class StopAtAccuracy(TrainerCallback):
         self._found = None
         if state.global_step % self._every or not self._tasks:
             return
-        copied = DecodeCopy(kwargs["model"])
-        self._found = self._play(copied.model)
+        self._decoder.sync(kwargs["model"], state.global_step)
+        self._found = self._play()
         control.should_training_stop = control.should_training_stop or self._found >= self._accuracy
 
-    def _play(self, model: Any) -> float:
+    def _play(self) -> float:
         episodes = [
             Episode(state, task, self._domain, f"hard/{number}")
             for number, (state, task) in enumerate(self._tasks)
         ]
-        policy = LocalPolicy((model, self._tokenizer), name="sft")
+        policy = LocalPolicy((self._decoder.model, self._tokenizer), name="sft")
         policy.play(episodes, self._domain.execute, lambda index: None)
         right = [
             self._domain.score(episode.task, episode.trajectory(), episode.state.canonical).accuracy

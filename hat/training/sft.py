@@ -125,7 +125,7 @@ def train_sft(
         max_length=None,
         **(common_arguments(work, seed, config.checkpoint_steps) | _sharded(deepspeed)),
     )
-    stop = _stop(config, tokenizer, hard)
+    stop = _stop(config, model, tokenizer, hard)
     trainer = PackTrainer(
         model=model,
         args=arguments,
@@ -147,9 +147,14 @@ def train_sft(
 
 
 def _stop(
-    config: SFTConfig, tokenizer: PreTrainedTokenizerBase, hard: tuple[Domain, Sequence[HardTask]] | None
+    config: SFTConfig,
+    model: torch.nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    hard: tuple[Domain, Sequence[HardTask]] | None,
 ) -> StopAtAccuracy | None:
     if hard is None or not config.stop_accuracy:
         return None
     domain, tasks = hard
-    return StopAtAccuracy(tasks, domain, tokenizer, accuracy=config.stop_accuracy, every=config.stop_every)
+    return StopAtAccuracy(
+        model, tokenizer, tasks, domain, accuracy=config.stop_accuracy, every=config.stop_every
+    )

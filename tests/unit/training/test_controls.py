@@ -1,11 +1,12 @@
 """Controls of SFT: dimensions left out, one harness only, the same tokens, few rare kinds, an early end."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast, TrainerControl, TrainerState
 
 from hat.agent.episode import Episode
 from hat.augment.config import DIMENSIONS, FAMILIES, AugmentConfig
@@ -159,7 +160,7 @@ def test_training_ends_at_the_asked_accuracy_and_logs_each_look(
     accuracy: float,
     steps: int,
 ) -> None:
-    monkeypatch.setattr(StopAtAccuracy, "_play", lambda self, model: accuracy)
+    monkeypatch.setattr(StopAtAccuracy, "_play", lambda self: accuracy)
     config = settings(sft={"stop_accuracy": 0.8, "stop_every": 2}).sft
     log = tmp_path / "log.jsonl"
     tasks = hard_tasks(HARNESS, DOMAIN, AugmentConfig(), 2, 0, (), frozenset())
@@ -183,8 +184,14 @@ def test_a_look_plays_the_tasks_with_the_model(
     tiny_model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast
 ) -> None:
     tasks = hard_tasks(HARNESS, DOMAIN, AugmentConfig(), 1, 0, ("host",), frozenset())
-    stop = StopAtAccuracy(tasks, DOMAIN, tokenizer, accuracy=0.5, every=1)
-    assert stop._play(tiny_model.bfloat16()) == 0.0
+    stop = StopAtAccuracy(tiny_model, tokenizer, tasks, DOMAIN, accuracy=0.0, every=2)
+    control = TrainerControl()
+    arguments: Any = None
+    stop.on_step_end(arguments, TrainerState(global_step=1), control, model=tiny_model)
+    assert stop.note() == {}
+    stop.on_step_end(arguments, TrainerState(global_step=2), control, model=tiny_model)
+    assert stop.note() == {"hard_accuracy": 0.0}
+    assert control.should_training_stop
 
 
 def test_hard_tasks_are_not_trained_on_and_their_states_are_augmented() -> None:

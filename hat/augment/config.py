@@ -1,7 +1,7 @@
 """Settings of Harness-State Augmentation: which families, how often, how deep, and how many states."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -17,6 +17,17 @@ FAMILIES = (
     *("K1", "K2", "K3", "K4"),
 )
 """The families that exist. The order in which they are applied is the one of `hat.augment.transforms`."""
+
+Dimension = Literal["skills", "rules", "tools", "prompt", "hooks"]
+DIMENSIONS: Mapping[Dimension, tuple[str, ...]] = {
+    "skills": ("S1", "S2", "S3", "S4"),
+    "rules": ("S5", "S6", "S7", "S8"),
+    "tools": ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8"),
+    "prompt": ("P1", "P2", "P3", "P4"),
+    "hooks": ("K1", "K2", "K3", "K4"),
+}
+"""The five dimensions of Harness-State Augmentation and their families. Simulated faults (K5) belong to `hooks`: they
+are set by `generate.fault_share` and `rl.fault_share`."""
 
 DEFAULT_FAMILIES = ("S1", "S3", "S4", "T1", "T2", "T4", "P1", "P3", "K1")
 """What training uses unless it is told otherwise."""
@@ -51,7 +62,9 @@ class AugmentConfig(BaseModel):
     original_share: Probability = 0.2
     """Share of states that are the unchanged harness."""
     families: tuple[str, ...] = DEFAULT_FAMILIES
-    """Families that may be used, or ``full``; leave some out for an ablation."""
+    """Families that may be used, or ``full``."""
+    without: tuple[Dimension, ...] = ()
+    """Dimensions left out, for an ablation: their families are taken out of `families`."""
     probability: Probability = 0.6
     """Chance of each family to be part of an augmented state; at least one always is. Not used with `depth`."""
     depth: tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]] | None = None
@@ -78,11 +91,21 @@ class AugmentConfig(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _preset(cls, values: Any) -> Any:
-        if not isinstance(values, Mapping) or values.get("families") != FULL:
+    def _chosen(cls, values: Any) -> Any:
+        """`families` written out: of the preset, and without the dimensions left out."""
+        if not isinstance(values, Mapping):
             return values
-        families = tuple(family for family in FAMILIES if family not in TEST_ONLY_FAMILIES)
-        return {"depth": FULL_DEPTH, "weights": dict(FULL_WEIGHTS), **values, "families": families}
+        if values.get("families") == FULL:
+            families = tuple(family for family in FAMILIES if family not in TEST_ONLY_FAMILIES)
+            values = {"depth": FULL_DEPTH, "weights": dict(FULL_WEIGHTS), **values, "families": families}
+        if not values.get("without"):
+            return values
+        left_out = {family for name in values["without"] for family in DIMENSIONS.get(name, ())}
+        given = tuple(values.get("families", DEFAULT_FAMILIES))
+        kept = tuple(family for family in given if family not in left_out)
+        if given and not kept:
+            raise ValueError(f"without {', '.join(values['without'])} no family is left")
+        return {**values, "families": kept}
 
     @field_validator("families")
     @classmethod

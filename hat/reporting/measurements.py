@@ -45,8 +45,9 @@ def _loss(lines: Sequence[Mapping[str, Any]]) -> list[Curve]:
 
 
 def _divergence(lines: Sequence[Mapping[str, Any]]) -> list[Curve]:
-    # Where the trainer logs no divergence of its own, the loss is the divergence.
-    return [_curve("reverse KL", lines, lambda line: line.get("kl", line.get("loss")))]
+    # Where the trainer logs no divergence of its own, the loss is the divergence; a step of replay has none.
+    own = [line for line in lines if "replay_loss" not in line]
+    return [_curve("reverse KL", own, lambda line: line.get("kl", line.get("loss")))]
 
 
 def _rewards(lines: Sequence[Mapping[str, Any]]) -> list[Curve]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from hat.augment.config import AugmentConfig, test_only_settings
 from hat.errors import BadInput
@@ -77,6 +77,21 @@ class RunConfig(BaseModel):
         if kept:
             raise ValueError(f"{kept[0]} is kept for the test split, and a run trains on its states")
         return augment
+
+    @model_validator(mode="after")
+    def _leaves_out_a_whole_dimension(self) -> "RunConfig":
+        for name, share in (("generate", self.generate.fault_share), ("rl", self.rl.fault_share)):
+            if share and "hooks" in self.augment.without:
+                raise ValueError(
+                    f"{name}.fault_share must be 0 where augment.without leaves out hooks: faults are part of them"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _stops_in_one_process(self) -> "RunConfig":
+        if self.sft.stop_accuracy and self.distributed.nodes:
+            raise ValueError("sft.stop_accuracy needs distributed.nodes=0: one process plays the tasks")
+        return self
 
     @property
     def environment(self) -> str:

@@ -44,8 +44,8 @@ STEPS = (
     StepContract("generate", ("augment", "generate"), trains=True),
     StepContract("validate", ("validation", "evaluate"), trains=True),
     StepContract("sft", ("sft", "augment", "distributed"), ("base",), trains=True),
-    StepContract("opd", ("opd", "augment"), ("base",), trains=True),
-    StepContract("rl", ("rl", "augment"), ("base",), trains=True),
+    StepContract("opd", ("opd", "augment", "sft"), ("base",), trains=True),
+    StepContract("rl", ("rl", "augment", "sft"), ("base",), trains=True),
     StepContract("export", ("export", "sft", "opd", "rl"), ("base",), trains=True),
     StepContract(
         "evaluate",

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from hat.agent.policies.endpoint import check_endpoint
 from hat.errors import BadInput, EnvironmentFailure
 from hat.home import hat_home
-from hat.models import ModelStore, resolve_base
+from hat.models import ModelRef, ModelStore, resolve_base
 from hat.promotion.ledger import production
 from hat.promotion.policy import parse_policies
 from hat.runs.config import RunConfig, apply_overrides, parse_config
@@ -16,7 +16,7 @@ from hat.runs.harness_archive import Published, published, published_version
 from hat.runs.places import open_run_store
 from hat.runs.wordings import with_wordings
 from hat.steps.subject import Subject
-from hat.storage import Store
+from hat.storage import NotFound, Store
 from hat.trajectories.judge import Judge
 from hat.trajectories.mined import mined_digest, read_mined
 
@@ -64,6 +64,8 @@ def run(
     version = published_version(store, harness, version)
     files = published(store, harness, version)
     subject = _subject(store, config, files, (harness, version, harness_digest or files.digest), mode)
+    if config.opd.teacher:
+        _check_teacher(ModelStore(store), ModelRef.model_validate(subject.base), config.opd.teacher)
     domain = subject.load_harness(store).domain
     config.model_copy(update={"domain": config.domain or domain}).write(config_out)
     subject.write(subject_out)
@@ -78,6 +80,20 @@ def _with_mined(config: RunConfig, store: Store) -> RunConfig:
     check_endpoint(config.generate.judge)
     digest = mined_digest(read_mined(config.generate.mined_questions, store))
     return config.model_copy(update={"generate": config.generate.model_copy(update={"mined_digest": digest})})
+
+
+def _check_teacher(models: ModelStore, base: ModelRef, teacher: str) -> None:
+    """Raise `BadInput` when the store has no such teacher, or its tokenizer is not the base model's."""
+    # Imported late: only runs with a teacher of their own pay for it.
+    from hat.training.preflight import check_same_vocabulary
+
+    try:
+        folder = models.materialise(ModelRef(digest=teacher, base=base.base))
+    except NotFound as error:
+        raise BadInput(
+            str(error), where="opd.teacher", mend="Give the digest of a model in this store."
+        ) from error
+    check_same_vocabulary(models.materialise(base), folder)
 
 
 def read_settings(profile: str, overrides: str, code_version: str) -> RunConfig:

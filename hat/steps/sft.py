@@ -1,12 +1,12 @@
 """Step `sft`: HSA-SFT of the base model on the validated trajectories."""
 
-import shutil
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from hat.home import hat_home
+from hat.domains.base import Domain, get_domain
+from hat.harness.model import Harness
 from hat.models import ModelRef, ModelStore
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
@@ -26,38 +26,44 @@ def run(*, config: str, subject: str, trajectories_dir: str, model_out: str, met
     settings = RunConfig.read(config)
     about = Subject.read(subject)
     store = open_run_store()
-    key = current_key()
     if settings.distributed.nodes:
         _train_elsewhere(settings, (config, subject, trajectories_dir), model_out, metrics_out)
         return
     # Imported late: importing the steps must not cost the import of torch.
-    from hat.steps.training import publish
-    from hat.training.checkpoints import CheckpointsInStore, delete_checkpoints, fetch_last_checkpoint
+    from hat.steps.training import publish, tokenizer_of, workplace
     from hat.training.preparation import prepare_sft
     from hat.training.sft import train_sft
 
     harness = about.load_harness(store)
-    packs = prepare_sft(settings, harness, Path(trajectories_dir))
     base = ModelRef.model_validate(about.base)
     base_folder = ModelStore(store).materialise(base)
-    with _work_folder(key) as work:
-        log = work / "log.jsonl"
-        prefix = f"checkpoints/{key}" if key else None
+    packs = prepare_sft(settings, harness, Path(trajectories_dir), tokenizer_of(base_folder))
+    with workplace("sft", settings.sft.checkpoint_steps) as place:
         model, _ = train_sft(
             base_folder,
             packs,
             harness,
             settings.augment,
             settings.sft,
-            work=work,
-            log=log,
+            work=place.folder,
+            log=place.log,
             seed=settings.seed,
-            callbacks=[CheckpointsInStore(store, prefix, log)] if prefix else [],
-            resume_from=fetch_last_checkpoint(store, prefix, work, log) if prefix else None,
+            callbacks=place.callbacks,
+            resume_from=place.resume_from,
+            hard=_hard_tasks(settings, harness, packs) if settings.sft.stop_accuracy else None,
         )
-        publish(model, base, base_folder, work, model_out, metrics_out)
-    if prefix:
-        delete_checkpoints(store, prefix)
+        publish(model, base, base_folder, place.folder, model_out, metrics_out)
+
+
+def _hard_tasks(settings: RunConfig, harness: Harness, packs: Sequence[Any]) -> tuple[Domain, list[Any]]:
+    """What decides whether training ends early."""
+    from hat.training.early_stop import hard_tasks
+
+    domain = get_domain(settings.domain or harness.domain)
+    trained = frozenset(one.task.digest for pack in packs for one in (*pack.trajectories, *pack.openings))
+    count = settings.sft.stop_tasks
+    intents = settings.sft.stop_intents
+    return domain, hard_tasks(harness, domain, settings.augment, count, settings.seed, intents, trained)
 
 
 def _train_elsewhere(
@@ -75,15 +81,3 @@ def _train_elsewhere(
     exchange.clear()
     for key in exchange.store.list(exchange.checkpoints):
         exchange.store.delete(key)
-
-
-@contextmanager
-def _work_folder(key: str | None) -> Iterator[Path]:
-    """An empty folder for the Trainer. It is named after the step, so that what a killed attempt left is cleared."""
-    folder = hat_home() / "training" / f"sft-{key or uuid.uuid4().hex}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -7,10 +7,50 @@ from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from hat.errors import BadInput
+from hat.files import read_json, write_json_atomic
 from hat.storage import Store
 
 LOG_NAME = "log.jsonl"
+SETTINGS_NAME = "hat_settings.json"
 _NAME = re.compile(r"^checkpoint-(\d+)$")
+
+
+class SettingsInCheckpoints(TrainerCallback):
+    """Writes into each checkpoint what it was trained with, so that no run with other settings goes on from it.
+
+    Give this callback before those that copy checkpoints.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        self._document = {"schema_version": 1, **settings}
+
+    def on_save(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        folder = Path(args.output_dir or ".") / f"checkpoint-{state.global_step}"
+        write_json_atomic(folder / SETTINGS_NAME, self._document)
+
+    def check(self, checkpoint: Path | None) -> None:
+        """Raises `BadInput`, naming what differs, when ``checkpoint`` was made with other settings."""
+        if checkpoint is None:
+            return
+        path = checkpoint / SETTINGS_NAME
+        there = _flat(read_json(path)) if path.is_file() else {}
+        mine = _flat(self._document)
+        differing = sorted(key for key in there.keys() | mine.keys() if there.get(key) != mine.get(key))
+        if differing:
+            name = differing[0]
+            what = (
+                f"{name} is {there.get(name)!r} in it and {mine.get(name)!r} now"
+                if there
+                else "it names none"
+            )
+            raise BadInput(
+                f"the checkpoint was made with other settings: {what}",
+                where=str(checkpoint),
+                mend="Go on with the settings that it was made with, or delete it to start afresh.",
+            )
 
 
 class CheckpointsInStore(TrainerCallback):
@@ -64,3 +104,14 @@ def _step(name: str) -> int:
     match = _NAME.match(name)
     assert match is not None
     return int(match.group(1))
+
+
+def _flat(document: Any, prefix: str = "") -> dict[str, Any]:
+    """Dotted key -> value."""
+    if not isinstance(document, dict):
+        return {prefix[:-1]: document}
+    return {
+        key: value
+        for name, part in document.items()
+        for key, value in _flat(part, f"{prefix}{name}.").items()
+    }

@@ -49,6 +49,11 @@ class Pack:
     prefix: tuple[int, ...]
     branches: tuple[Branch, ...]
 
+    @property
+    def tokens(self) -> int:
+        """Tokens without padding; the prefix counts once, as it is computed once."""
+        return len(self.prefix) + sum(len(branch.token_ids) for branch in self.branches)
+
 
 def build_pack(
     trajectories: Sequence[Trajectory],
@@ -83,7 +88,8 @@ def collate_pack(pack: Pack) -> dict[str, torch.Tensor]:
 
     Returns:
         ``prefix_ids`` (1, P); ``branch_ids``, ``position_ids`` and ``loss_weights`` (R, T), padded on the right;
-        ``attention_mask`` (R, 1, T, P + T), boolean: a token sees the prefix and what came before it in its branch.
+        ``attention_mask`` (R, 1, T, P + T), boolean: a token sees the prefix and what came before it in its branch;
+        ``training_tokens`` (), the number of tokens that are not padding.
     """
     rows = _fill_rows([len(branch.token_ids) for branch in pack.branches], len(pack.prefix))
     length = max(sum(len(pack.branches[number].token_ids) for number in row) for row in rows)
@@ -108,6 +114,7 @@ def collate_pack(pack: Pack) -> dict[str, torch.Tensor]:
         "position_ids": torch.tensor(positions),
         "attention_mask": torch.cat([prefix_seen, own], dim=-1)[:, None],
         "loss_weights": torch.tensor(weights),
+        "training_tokens": torch.tensor(pack.tokens),
     }
 
 

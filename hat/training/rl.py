@@ -28,16 +28,20 @@ from trl.trainer.utils import split_tensor_dict
 
 from hat.agent.policies.local import LocalPolicy
 from hat.domains.base import Domain
+from hat.files import canonical_json, sha256_text
 from hat.training.arguments import common_arguments
+from hat.training.checkpoints import SettingsInCheckpoints
+from hat.training.collator import PackCollator, step_loss
 from hat.training.config import RLConfig
 from hat.training.decode_copy import DecodeCopy
 from hat.training.log_probs import Batch, scored_log_probs
 from hat.training.metrics import StepLog
-from hat.training.preflight import check_size
+from hat.training.preflight import check_generation_markers, check_size
+from hat.training.replay import Replay, replay_of
 from hat.training.rewards import COMPONENTS, group_differences, segment_advantages
 from hat.training.rollouts import CALLS, REPLY, Group, ScoredRollout, play_groups
 from hat.training.safety import StopOnBrokenNumbers
-from hat.training.segments import policy_loss
+from hat.training.segments import policy_loss, supervised_loss
 
 
 class EpisodeTrainer(GRPOTrainer):
@@ -55,6 +59,7 @@ class EpisodeTrainer(GRPOTrainer):
         config: RLConfig,
         arguments: GRPOConfig,
         callbacks: Sequence[TrainerCallback] = (),
+        replay: Replay | None = None,
     ) -> None:
         # Copied before TRL replaces the model's forward, which a copy would share with the original.
         self.decoder = DecodeCopy(model)
@@ -63,6 +68,8 @@ class EpisodeTrainer(GRPOTrainer):
         self._groups = groups
         self._domain = domain
         self._config = config
+        self._replay = replay
+        self._replayed = False
         self._weights = config.weights.model_dump()
         self._forward_redirection = _ForwardRedirection()
         self.last_rollouts: list[ScoredRollout] = []
@@ -87,7 +94,9 @@ class EpisodeTrainer(GRPOTrainer):
         version = self.state.global_step
         self.decoder.sync(self.model, version)
         share = self.accelerator
-        turn = version // self.num_iterations * share.num_processes + share.process_index
+        before = version // self.num_iterations
+        own = before - (before // self._replay.every if self._replay else 0)
+        turn = own * share.num_processes + share.process_index
         candidates = [(turn * count + offset) % len(self._groups) for offset in range(count)]
         indices = [index for index in candidates for _ in range(size)]
         policy = LocalPolicy(
@@ -108,6 +117,8 @@ class EpisodeTrainer(GRPOTrainer):
 
     def step_notes(self) -> dict[str, Any]:
         """What `hat.training.metrics.StepLog` adds to a step's line: what each group was and earned."""
+        if self._replayed:
+            return {"replayed": True}
         size = self._config.group_size
         notes = []
         for start in range(0, len(self.last_rollouts), size):
@@ -125,11 +136,20 @@ class EpisodeTrainer(GRPOTrainer):
                 }
             )
         version = self.last_rollouts[0].policy_version
-        return {"policy_version": version, **self._tried, "groups": notes}
+        return {"policy_version": version, **self._tried, **refusals(self.last_rollouts), "groups": notes}
 
     def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
-        """TRL's, without its shuffle: a group stays together, so that its prompt is computed once."""
+        """TRL's, without its shuffle: a group stays together, so that its prompt is computed once.
+
+        In a step of replay a supervised pack for each group, and nothing is sampled.
+        """
         pieces = self._config.groups_per_step
+        now = self.state.global_step // self.num_iterations
+        self._replayed = self._replay is not None and self._replay.is_due(now)
+        if self._replay is not None and self._replayed:
+            each = pieces * self.num_iterations
+            number = now // self._replay.every * each + self._step % each
+            return {"replay": self._replay.inputs(number, self.accelerator.device)}
         if self._step % (pieces * self.num_iterations) == 0 or not self._pieces:
             self._pieces = split_tensor_dict(self._generate_and_score_completions(generation_batch), pieces)
         return self._pieces[self._step % pieces]
@@ -149,12 +169,21 @@ class EpisodeTrainer(GRPOTrainer):
         reply = for_reply[mine].to(device, torch.float32)[:, None]
         output["advantages"] = calls * (kinds == CALLS) + reply * (kinds == REPLY)
         output["segments"] = _padded([row["segments"] for row in inputs], width, device)
+        output["learnt"] = _padded([row["learnt"] for row in inputs], width, device)
         return output
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         unwrapped = self.accelerator.unwrap_model(model)
+        if "replay" in inputs:
+            return self._forward_redirection(model, unwrapped, self._replay_loss, unwrapped, inputs["replay"])
         # Through the wrapper's own forward, as DDP and DeepSpeed need it.
         return self._forward_redirection(model, unwrapped, self._loss_of, unwrapped, inputs)
+
+    def _replay_loss(self, model: Any, pack: dict[str, Any]) -> torch.Tensor:
+        with self.accelerator.autocast():
+            loss = step_loss(model, pack)
+        self._metrics["train"]["replay_loss"].append(loss.item())
+        return loss / self.current_gradient_accumulation_steps
 
     def _loss_of(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         segments, advantages = inputs["segments"], inputs["advantages"]
@@ -169,11 +198,15 @@ class EpisodeTrainer(GRPOTrainer):
         old = inputs.get("old_per_token_logps")
         old = now.log_probs.detach() if old is None else old
         result = policy_loss(now.log_probs, old, advantages, segments, self.epsilon_low, self.epsilon_high)
+        loss = result.loss
+        if self._config.method == "rejection_sft":
+            loss = supervised_loss(now.log_probs, inputs["learnt"])
         self._note(now.log_probs.detach(), start.log_probs, inputs, scored)
         metrics = self._metrics["train"]
         metrics["entropy"].append(now.entropies[scored].mean().item())
         metrics["clipped_share"].append(result.clipped_share)
-        return result.loss / self.current_gradient_accumulation_steps
+        metrics["accepted_share"].append((inputs["learnt"].sum(-1) > 0).float().mean().item())
+        return loss / self.current_gradient_accumulation_steps
 
     def _note(
         self, now: torch.Tensor, start: torch.Tensor, inputs: dict[str, Any], scored: torch.Tensor
@@ -197,20 +230,40 @@ def train_rl(
     seed: int,
     callbacks: Sequence[TrainerCallback] = (),
     resume_from: Path | None = None,
+    replayed: PackCollator | None = None,
 ) -> tuple[Any, PreTrainedTokenizerBase]:
     """Improve the model in ``start`` on ``groups``, ``config.candidate_groups`` of them in each step.
 
-    ``work`` receives the Trainer's checkpoints; ``log`` one JSON line a step.
+    ``work`` receives the Trainer's checkpoints; ``log`` one JSON line a step. ``replayed`` has the supervised packs of
+    ``config.replay_every``.
 
     Raises:
-        BadInput: fewer groups than one step needs.
+        BadInput: fewer groups than one step needs, packs to replay are not given or have no generation markers, a
+            checkpoint of other settings, or scoring a rollout fails.
         BrokenNumbers: a reward, gradient, KL or loss is not finite.
     """
     check_size(len(groups), config.candidate_groups, "groups of rollouts")
     tokenizer = AutoTokenizer.from_pretrained(start)
+    replay = replay_of(config.replay_every, replayed, seed)
+    if replay:
+        check_generation_markers(tokenizer)
+    written = SettingsInCheckpoints(
+        stage="rl",
+        config=config.model_dump(mode="json"),
+        seed=seed,
+        groups=sha256_text(canonical_json([[group.task.id, group.state.digest] for group in groups])),
+    )
+    written.check(resume_from)
     model = AutoModelForCausalLM.from_pretrained(start, dtype=torch.float32)
     trainer = EpisodeTrainer(
-        model, tokenizer, groups, domain, config, _arguments(config, work, seed), callbacks
+        model,
+        tokenizer,
+        groups,
+        domain,
+        config,
+        _arguments(config, work, seed),
+        (written, *callbacks),
+        replay,
     )
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(StepLog("rl", log, trainer.step_notes))
@@ -254,7 +307,19 @@ def _roll_out(prompts: list[str], trainer: EpisodeTrainer) -> dict[str, list[Any
         "segments": [rollout.segments for rollout in rollouts],
         "kinds": [rollout.kinds for rollout in rollouts],
         "components": [rollout.rewards for rollout in rollouts],
+        "learnt": [rollout.learnt for rollout in rollouts],
     }
+
+
+def refusals(rollouts: Sequence[ScoredRollout]) -> dict[str, float | None]:
+    """The share of rollouts that decline where that is right, and where it is not; None where there are none such."""
+
+    def share(answerable: bool) -> float | None:
+        scores = [r.trajectory.scores for r in rollouts if r.trajectory.task.answerable == answerable]
+        known = [each.refused for each in scores if each is not None]
+        return sum(known) / len(known) if known else None
+
+    return {"refusal_rate": share(False), "over_refusal_rate": share(True)}
 
 
 def _reward_function(name: str) -> Any:

@@ -12,14 +12,15 @@ from hat.augment.config import AugmentConfig
 from hat.augment.plan import expert_gold, prove_states
 from hat.augment.sampler import sample_state
 from hat.augment.state import HarnessState
-from hat.domains.base import Domain, Task
+from hat.domains.base import Domain, Scores, Task
 from hat.errors import BadInput
 from hat.harness.model import Harness
 from hat.training.config import RLConfig
 from hat.training.rewards import check_rewards, rollout_rewards
 from hat.trajectories.record import Trajectory, Turn
+from hat.trajectories.selection import rejection_reason, was_blocked
 
-_RL_SEEDS = 7_000_000
+RL_SEEDS = 7_000_000
 """Where the seeds of this stage's tasks and states begin, away from those that made the SFT data."""
 
 NO_SEGMENT, CALLS, REPLY = 0, 1, 2
@@ -56,6 +57,20 @@ class ScoredRollout:
     rewards: dict[str, float | None]
     trajectory: Trajectory
 
+    @property
+    def accepted(self) -> bool:
+        """Whether it is right in every respect, by the rule that selects training trajectories."""
+        return self.trajectory.scores is not None and rejection_reason(self.trajectory) is None
+
+    @property
+    def learnt(self) -> list[int]:
+        """1 at the tokens that rejection-sampled SFT learns from: sampled, accepted, and not of a blocked turn."""
+        blocked = {number for number, turn in enumerate(self.trajectory.turns, start=1) if was_blocked(turn)}
+        return [
+            int(self.accepted and segment != NO_SEGMENT and segment not in blocked)
+            for segment in self.segments
+        ]
+
 
 def plan_groups(
     harness: Harness, domain: Domain, config: RLConfig, augment: AugmentConfig, seed: int
@@ -66,13 +81,13 @@ def plan_groups(
         BadInput: the domain has too few such tasks, its expert does not reply to one, or a gate fails on a state.
     """
     count = config.steps * config.candidate_groups
-    tasks = domain.sample_tasks("train", count, _RL_SEEDS + seed, config.intents or None)
+    tasks = domain.sample_tasks("train", count, RL_SEEDS + seed, config.intents or None)
     augmented = round(count * config.augmented_share)
     order = [True] * augmented + [False] * (count - augmented)
     random.Random(f"{harness.digest}/{seed}").shuffle(order)
     always = augment.model_copy(update={"original_share": 0.0})
     states = [
-        sample_state(harness, seed=_RL_SEEDS + seed * count + index, split="train", config=always)
+        sample_state(harness, seed=RL_SEEDS + seed * count + index, split="train", config=always)
         if changed
         else HarnessState.original(harness)
         for index, changed in enumerate(order)
@@ -81,24 +96,51 @@ def plan_groups(
     if changed_states:
         prove_states(changed_states, harness, always, expert_gold(harness, domain, "train")).require(harness)
     episodes = [Episode(state, task, domain) for state, task in zip(states, tasks, strict=True)]
+    failing = random.Random(f"{harness.digest}/{seed}/faults")
+    faults = [
+        FaultSchedule(state.seed, kinds=ALL_FAULTS) if failing.random() < config.fault_share else None
+        for state in states
+    ]
+    return with_gold(episodes, faults, domain)
+
+
+def with_gold(
+    episodes: Sequence[Episode], faults: Sequence[FaultSchedule | None], domain: Domain
+) -> list[Group]:
+    """A group for each episode, which the expert plays to its end, without the faults.
+
+    Scoring what it played shows before any step whether the reward function works.
+
+    Raises:
+        BadInput: the expert does not reply to a task, or scoring one fails.
+    """
     domain.expert().play(episodes, domain.execute, lambda index: None)
     for episode in episodes:
         if episode.end != "replied":
             raise BadInput(
                 f"the expert ends task {episode.task.id} with {episode.end}", where="reinforcement learning"
             )
-    failing = random.Random(f"{harness.digest}/{seed}/faults")
+        scores_of(domain, episode)
     return [
-        Group(
-            episode.state,
-            episode.task,
-            episode.reply,
-            FaultSchedule(episode.state.seed, kinds=ALL_FAULTS)
-            if failing.random() < config.fault_share
-            else None,
-        )
-        for episode in episodes
+        Group(episode.state, episode.task, episode.reply, schedule)
+        for episode, schedule in zip(episodes, faults, strict=True)
     ]
+
+
+def scores_of(domain: Domain, episode: Episode, policy: str = "") -> Scores:
+    """The domain's scores of a played episode.
+
+    Raises:
+        BadInput: scoring fails; the task and what was raised are named.
+    """
+    try:
+        return domain.score(episode.task, episode.trajectory(policy), episode.state.canonical)
+    except Exception as error:
+        raise BadInput(
+            f"the reward function raised {type(error).__name__}: {error}",
+            where=f"domain {domain.name}, task {episode.task.id}",
+            mend="Correct the domain's `score`: it must score any episode, also one that goes wrong.",
+        ) from error
 
 
 def play_groups(
@@ -134,7 +176,7 @@ def _score(
     trajectory = episode.trajectory(policy.name)
     scores = None
     if episode.end not in ("engine_error", "unfinished"):
-        scores = domain.score(group.task, trajectory, group.state.canonical)
+        scores = scores_of(domain, episode, policy.name)
         trajectory = trajectory.with_scores(scores)
     reply_tokens = len(policy.tokens.ids(trajectory.reply))
     rewards = rollout_rewards(scores, reply_tokens, len(policy.tokens.ids(group.gold_reply)))

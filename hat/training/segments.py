@@ -60,3 +60,15 @@ def policy_loss(
     loss = -((surrogate * scored).sum(-1) / tokens).mean()
     beyond = ((clipped * advantages < ratios * advantages) & (segments > 0)).sum()
     return PolicyLoss(loss, float(beyond) / max(1.0, float(scored.sum())))
+
+
+def supervised_loss(log_probs: torch.Tensor, learnt: torch.Tensor) -> torch.Tensor:
+    """The negative log-likelihood of the learnt tokens: rollouts weigh the same, those without any count as 0.
+
+    Args:
+        log_probs: (B, T).
+        learnt: (B, T), 1 at tokens to learn from, else 0.
+    """
+    # Selected, not multiplied: at other tokens there may be anything, and 0 * inf is NaN.
+    chosen = torch.where(learnt > 0, log_probs, 0.0)
+    return -(chosen.sum(-1) / learnt.sum(-1).clamp(min=1)).mean()

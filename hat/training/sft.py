@@ -6,8 +6,8 @@ loss.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,48 +18,18 @@ from trl import SFTConfig as TrlConfig
 from trl import SFTTrainer
 
 from hat.augment.config import AugmentConfig
-from hat.augment.sampler import sample_state
-from hat.augment.state import HarnessState
+from hat.domains.base import Domain
 from hat.harness.model import Harness
 from hat.training.arguments import common_arguments
+from hat.training.checkpoints import SettingsInCheckpoints
+from hat.training.collator import PackCollator, count_tokens, step_loss
 from hat.training.config import SFTConfig
+from hat.training.early_stop import HardTask, StopAtAccuracy
 from hat.training.metrics import StepLog
-from hat.training.packing import SegmentWeights, build_pack, collate_pack, pack_loss
+from hat.training.packing import SegmentWeights
 from hat.training.plan import PlannedPack
+from hat.training.preflight import check_generation_markers, check_size
 from hat.training.safety import StopOnBrokenNumbers
-
-
-@dataclass(frozen=True)
-class PackCollator:
-    """Turns a row that names a planned pack into tensors; states are drawn here and kept nowhere."""
-
-    packs: Sequence[PlannedPack]
-    harness: Harness
-    augment: AugmentConfig
-    tokenizer: PreTrainedTokenizerBase
-    weights: SegmentWeights
-
-    def __call__(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
-        (row,) = rows
-        planned = self.packs[row["pack"]]
-        inputs: dict[str, Any] = self._tensors(planned)
-        if planned.twin is not None:
-            inputs["twin"] = self._tensors(planned.twin)
-        return inputs
-
-    def _tensors(self, planned: PlannedPack) -> dict[str, torch.Tensor]:
-        return collate_pack(
-            build_pack(
-                planned.trajectories, self._state(planned), self.tokenizer, self.weights, planned.openings
-            )
-        )
-
-    def _state(self, planned: PlannedPack) -> HarnessState:
-        if planned.state is not None:
-            return planned.state
-        if planned.state_seed is None:
-            return HarnessState.original(self.harness)
-        return sample_state(self.harness, seed=planned.state_seed, split="train", config=self.augment)
 
 
 class PackTrainer(SFTTrainer):
@@ -69,8 +39,8 @@ class PackTrainer(SFTTrainer):
         super().__init__(*arguments, **keywords)
         # Our loss is a mean already: let the Trainer average it over accumulated packs.
         self.model_accepts_loss_kwargs = False
-        self.tokens = {"tokens": 0, "scored_tokens": 0}
-        """Tokens computed (padding included) and tokens with a loss, of the step at hand."""
+        self.tokens: Counter[str] = Counter()
+        """Of the step at hand; see `count_tokens`."""
         self._counted_step = -1
 
     def compute_loss(
@@ -82,15 +52,11 @@ class PackTrainer(SFTTrainer):
     ) -> torch.Tensor:
         if self.state.global_step != self._counted_step:
             self._counted_step = self.state.global_step
-            self.tokens = dict.fromkeys(self.tokens, 0)
-        twin = inputs.get("twin")
-        for pack in (inputs, twin) if twin is not None else (inputs,):
-            self.tokens["tokens"] += pack["prefix_ids"].numel() + pack["branch_ids"].numel()
-            self.tokens["scored_tokens"] += int(pack["loss_weights"].count_nonzero())
+            self.tokens = Counter()
+        self.tokens.update(count_tokens(inputs))
         # The Trainer autocasts `model.forward` alone, and our loss calls the decoder below it.
         with self.accelerator.autocast() if self.args.bf16 else _autocast(inputs["branch_ids"].device):
-            loss = pack_loss(model, inputs)
-            return loss if twin is None else (loss + pack_loss(model, twin)) / 2
+            return step_loss(model, inputs)
 
     def _set_signature_columns_if_needed(self) -> None:
         self._signature_columns = ["pack"]
@@ -119,16 +85,31 @@ def train_sft(
     resume_from: Path | None = None,
     deepspeed: Mapping[str, Any] | None = None,
     processes: int = 1,
+    hard: tuple[Domain, Sequence[HardTask]] | None = None,
 ) -> tuple[torch.nn.Module, PreTrainedTokenizerBase]:
     """Fine-tune the model in ``base`` on ``packs``, one optimiser step for each.
 
     ``work`` receives the Trainer's checkpoints; ``log`` one JSON line a step. With ``deepspeed``, a configuration,
-    this is one of ``processes`` processes that share the packs of each step.
+    this is one of ``processes`` processes that share the packs of each step. With ``hard`` tasks, training ends early
+    at ``config.stop_accuracy`` on them.
 
     Raises:
+        BadInput: fewer packs than one step takes, a chat template without generation markers, or a checkpoint of
+            other settings.
         BrokenNumbers: a loss or gradient is not finite, or a loss is exactly 0.
     """
+    check_size(len(packs), config.packs_per_step, "packs")
     tokenizer = AutoTokenizer.from_pretrained(base)
+    check_generation_markers(tokenizer)
+    written = SettingsInCheckpoints(
+        stage="sft",
+        config=config.model_dump(mode="json"),
+        augment=augment.model_dump(mode="json"),
+        harness=harness.digest,
+        seed=seed,
+        packs=len(packs),
+    )
+    written.check(resume_from)
     model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
     arguments = TrlConfig(
         per_device_train_batch_size=1,
@@ -144,6 +125,7 @@ def train_sft(
         max_length=None,
         **(common_arguments(work, seed, config.checkpoint_steps) | _sharded(deepspeed)),
     )
+    stop = _stop(config, model, tokenizer, hard)
     trainer = PackTrainer(
         model=model,
         args=arguments,
@@ -153,10 +135,26 @@ def train_sft(
         ),
         processing_class=tokenizer,
         callbacks=[
-            StepLog("sft", log, extra=lambda: trainer.tokens),
+            StepLog("sft", log, extra=lambda: {**trainer.tokens, **(stop.note() if stop else {})}),
             StopOnBrokenNumbers("sft", zero_loss_stops=True),
+            written,
+            *([stop] if stop else []),
             *callbacks,
         ],
     )
     trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
     return trainer.model, tokenizer
+
+
+def _stop(
+    config: SFTConfig,
+    model: torch.nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    hard: tuple[Domain, Sequence[HardTask]] | None,
+) -> StopAtAccuracy | None:
+    if hard is None or not config.stop_accuracy:
+        return None
+    domain, tasks = hard
+    return StopAtAccuracy(
+        model, tokenizer, tasks, domain, accuracy=config.stop_accuracy, every=config.stop_every
+    )

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import AutoTokenizer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from hat.errors import HatError
 from hat.models import ModelRef, ModelStore
@@ -68,9 +68,9 @@ def _train(exchange: Exchange, work: Path) -> None:
     inputs = exchange.get_inputs(work)
     settings, about = RunConfig.read(inputs / CONFIG), Subject.read(inputs / SUBJECT)
     harness = about.load_harness(exchange.store)
-    packs = prepare_sft(settings, harness, inputs)
     base = ModelRef.model_validate(about.base)
     base_folder = ModelStore(exchange.store).materialise(base)
+    packs = prepare_sft(settings, harness, inputs, AutoTokenizer.from_pretrained(base_folder))
     log = work / "log.jsonl"
     exchanged = (exchange.store, exchange.checkpoints)
     checkpoint = fetch_whole_checkpoint(*exchanged, work, log, processes=processes)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hat.agent.episode import Episode
 from hat.augment.state import HarnessState
@@ -86,7 +86,7 @@ def one_process(store: Store, inputs: Path, work: Path) -> tuple[torch.nn.Module
     settings, about = RunConfig.read(inputs / "config.json"), Subject.read(inputs / "subject.json")
     harness = about.load_harness(store)
     base = ModelStore(store).materialise(ModelRef.model_validate(about.base))
-    packs = prepare_sft(settings, harness, inputs)
+    packs = prepare_sft(settings, harness, inputs, AutoTokenizer.from_pretrained(base))
     work.mkdir()
     log = work / "log.jsonl"
     model, _ = train_sft(

@@ -8,6 +8,7 @@ import pytest
 
 from hat.errors import BadInput, EnvironmentFailure
 from hat.harness.registry import Registry
+from hat.models import ModelStore
 from hat.promotion.ledger import Proposal, promote
 from hat.runs.config import RunConfig
 from hat.runs.harness_archive import publish_harness, published_version
@@ -15,6 +16,7 @@ from hat.runs.places import open_run_store
 from hat.steps import resolve
 from hat.steps.subject import Subject
 from tests.support.model_folder import write_model_folder
+from tests.unit.training.conftest import make_model, make_tokenizer
 
 REGISTRY = Registry(Path(__file__).resolve().parents[3] / "harness_registry")
 
@@ -188,3 +190,25 @@ def test_mined_questions_need_their_file_and_a_judge_before_anything_costly(reso
     judge = {"generate.judge.url": "http://127.0.0.1:9/v1", "generate.judge.model": "m"}
     with pytest.raises(EnvironmentFailure, match=r"127\.0\.0\.1:9/v1"):
         resolved(**{"generate.mined_questions": "mined.jsonl", **judge})
+
+
+def test_a_teacher_that_is_absent_or_has_another_tokenizer_is_refused_before_anything_is_trained(
+    resolved: Resolver, tmp_path: Path
+) -> None:
+    harness_opd = {"opd.prompts": "harness"}
+    with pytest.raises(BadInput, match="the store has no model ffffffffffff") as absent:
+        resolved(**harness_opd, **{"opd.teacher": "f" * 64})
+    assert absent.value.where == "opd.teacher"
+    models = ModelStore(resolved.store)
+    tokenizer = make_tokenizer()
+    make_model(tokenizer).save_pretrained(tmp_path / "base")
+    tokenizer.save_pretrained(tmp_path / "base")
+    base = models.publish(tmp_path / "base", base="tiny")
+    other = make_tokenizer(("zebra",))
+    make_model(other).save_pretrained(tmp_path / "other")
+    other.save_pretrained(tmp_path / "other")
+    teacher = models.publish(tmp_path / "other", base="tiny")
+    given = {**harness_opd, "base_model": str(tmp_path / "base")}
+    with pytest.raises(BadInput, match="the teacher has 259 embeddings and the student 258"):
+        resolved(**given, **{"opd.teacher": teacher.digest})
+    assert resolved(**given, **{"opd.teacher": base.digest}) == "train"

@@ -10,6 +10,7 @@ import hat.steps.generate as generate_step
 import hat.steps.opd as opd_step
 import hat.steps.rl as rl_step
 import hat.steps.sft as sft_step
+import hat.steps.training as shared
 from hat.augment.config import AugmentConfig
 from hat.errors import BadInput
 from hat.files import read_json
@@ -19,6 +20,7 @@ from hat.runs.config import RunConfig
 from hat.runs.harness_archive import publish_harness
 from hat.runs.places import open_run_store
 from hat.steps.subject import Subject
+from hat.training.checkpoints import stored_checkpoints
 from hat.training.config import OPDConfig, RLConfig, SFTConfig
 from hat.training.metrics import read_step_log
 from hat.trajectories.config import GenerateConfig
@@ -161,3 +163,72 @@ def test_fine_tuning_learns_from_twins_beside_the_tasks(given: dict[str, str], t
     (folder / "twins.jsonl").unlink()
     with pytest.raises(BadInput, match=r"twins\.jsonl"):
         sft_step.run(**shared, trajectories_dir=str(folder), **outputs)
+
+
+def test_a_stage_that_was_killed_goes_on_from_the_store_and_leaves_nothing_there(
+    given: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(
+        tmp_path,
+        OPD.model_copy(update={"checkpoint_steps": 1}),
+        RL.model_copy(update={"steps": 2, "checkpoint_steps": 1}),
+    )
+    monkeypatch.setattr(shared, "current_key", lambda: "key")
+    write = shared.write_model_folder
+    tasks = {"tasks_out": str(tmp_path / "tasks.json")}
+    for step, outputs in ((opd_step, {}), (rl_step, tasks)):
+
+        def killed(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(shared, "write_model_folder", killed)
+        with pytest.raises(KeyboardInterrupt):
+            step.run(**given, **outputs)
+        assert list((tmp_path / "home" / "training").iterdir()) == []
+        assert stored_checkpoints(open_run_store(), "checkpoints/key")[-1] == "checkpoint-2"
+        monkeypatch.setattr(shared, "write_model_folder", write)
+        seen: list[Path | None] = []
+        fetch = shared.fetch_last_checkpoint
+        monkeypatch.setattr(
+            shared,
+            "fetch_last_checkpoint",
+            lambda *a, seen=seen, fetch=fetch: seen.append(fetch(*a)) or seen[-1],
+        )
+        step.run(**given, **outputs)
+        monkeypatch.setattr(shared, "fetch_last_checkpoint", fetch)
+        assert [path.name for path in seen if path] == ["checkpoint-2"]
+        assert [line["step"] for line in read_step_log(Path(given["metrics_out"]))] == [1, 2]
+        assert open_run_store().list("checkpoints") == []
+
+
+def test_the_labelled_arms_say_so_in_the_model_they_store(given: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / "trajectories"
+    teacher = publish_model(tmp_path / "teacher", seed=2)
+    opd = {"steps": 2, "samples_per_step": 2, "max_new_tokens": 4, "replay_every": 2}
+    settings = RunConfig(
+        domain="live_shop",
+        generate=GenerateConfig(tasks=60),
+        augment=AugmentConfig(states=2, tasks_per_state=1),
+        sft=SFTConfig(openings_per_state=0),
+        opd=OPDConfig(**opd, prompts="harness", teacher=teacher.digest),
+        rl=RLConfig(
+            **{**RL.model_dump(), "method": "rejection_sft", "steps": 2, "replay_every": 2, "screen_tasks": 4}
+        ),
+    )
+    settings.write(Path(given["config"]))
+    generate_step.run(
+        config=given["config"], subject=given["subject"], states_dir="", trajectories_out_dir=str(folder)
+    )
+    given["trajectories_dir"] = str(folder)
+    opd_step.run(**given)
+    assert result(given)[0].notes == f"random weights; harness-OPD from {teacher.digest[:12]}"
+    lines = read_step_log(Path(given["metrics_out"]))
+    assert [line["arm"] for line in lines] == ["harness-opd"] * 2
+    assert "replay_loss" in lines[1]
+    with pytest.raises(BadInput, match="no task is left to learn from"):
+        rl_step.run(**given, tasks_out=str(tmp_path / "tasks.json"))
+    rl = settings.rl.model_copy(update={"screen_tasks": 0})
+    settings.model_copy(update={"rl": rl}).write(Path(given["config"]))
+    rl_step.run(**given, tasks_out=str(tmp_path / "tasks.json"))
+    assert result(given)[0].notes == "random weights; rejection-sampled SFT in place of RL"
+    assert [line.get("replayed") for line in read_step_log(Path(given["metrics_out"]))] == [None, True]

@@ -23,22 +23,24 @@ def evaluation_prompts() -> list[str]:
 
 
 def test_there_are_enough_prompts_and_none_twice() -> None:
-    prompts = general_prompts()
-    assert len(prompts) >= 120
+    prompts = general_prompts("long")
+    assert len(prompts) >= 300
+    assert prompts[: len(general_prompts())] == general_prompts()
+    assert len(general_prompts()) >= 120
     assert len({plain(prompt) for prompt in prompts}) == len(prompts)
 
 
 def test_no_prompt_shares_its_text_with_the_instruction_following_suite() -> None:
     evaluated = evaluation_prompts()
     assert evaluated
-    assert not {plain(prompt) for prompt in evaluated} & {plain(prompt) for prompt in general_prompts()}
+    assert not {plain(prompt) for prompt in evaluated} & {plain(prompt) for prompt in general_prompts("long")}
     runs = {run for prompt in evaluated for run in word_runs(prompt, 6)}
-    for prompt in general_prompts():
+    for prompt in general_prompts("long"):
         assert not word_runs(prompt, 6) & runs, prompt
 
 
 def test_prompts_say_nothing_of_tools_or_harnesses() -> None:
-    for prompt in general_prompts():
+    for prompt in general_prompts("long"):
         assert not re.search(r"tool_call|load_skill|link \d|coupon|on air", prompt.casefold()), prompt
 
 

@@ -2,14 +2,15 @@
 
 Two things were drawn: seeds, and clusters of items. Every seed answers the same items, so the two are crossed: a hard
 item is hard for all seeds. Resampling seeds and, once for all of them, clusters keeps that (the pigeonhole bootstrap,
-Owen, Annals of Applied Statistics 2007; seeds as the outer level); drawing items anew within each seed would average the
-luck of the items away. Pure functions on numbers, standard library only.
+Owen, Annals of Applied Statistics 2007; seeds are the outer level); drawing items anew within each seed would average
+the luck of the items away. Pure functions on numbers, standard library only.
 """
 
 import random
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from hat.evaluation.statistics import Interval, paired_score_interval, wilson_interval
 
@@ -125,8 +126,9 @@ class _Clustered:
         # Sorted, so that the order in which items were written down does not move the interval.
         self._groups = sorted((tuple(sums[cluster]), weights[cluster]) for cluster in sums)
         self.size = len(self._groups)
+        self._equal = len({round(weight, 12) for _, weight in self._groups}) == 1
         self._by_draw: dict[tuple[int, ...], list[tuple[float, float]]] = {}
-        self.mean = self._mean(self._combined(tuple(range(self.seeds))))
+        self.mean = _mean(self._combined(tuple(range(self.seeds))))
 
     def draw_seeds(self, rng: random.Random) -> tuple[int, ...]:
         """As many seeds as there are, with replacement."""
@@ -134,7 +136,7 @@ class _Clustered:
 
     def resampled(self, rng: random.Random, seeds: tuple[int, ...]) -> float:
         """The mean over drawn seeds and freshly drawn clusters."""
-        return self._mean(rng.choices(self._combined(seeds), k=self.size))
+        return _mean(rng.choices(self._combined(seeds), k=self.size), equal=self._equal)
 
     def _combined(self, seeds: tuple[int, ...]) -> list[tuple[float, float]]:
         """(mean over the drawn seeds of the sum, weight) of each cluster."""
@@ -146,9 +148,11 @@ class _Clustered:
             ]
         return self._by_draw[seeds]
 
-    @staticmethod
-    def _mean(groups: Sequence[tuple[float, float]]) -> float:
-        return sum(total for total, _ in groups) / sum(weight for _, weight in groups)
+
+def _mean(groups: Sequence[tuple[float, float]], equal: bool = False) -> float:
+    # With equal weights, the usual case, one sum fewer: half the time.
+    weight = groups[0][1] * len(groups) if equal else sum(weight for _, weight in groups)
+    return sum(map(itemgetter(0), groups)) / weight
 
 
 def clusters_of(keys: Sequence[Sequence[Hashable]]) -> list[int]:

@@ -90,11 +90,11 @@ ARMS: Mapping[str, Arm] = {
         Arm(BASE, "base", "", ONE_SEED),
         Arm("fixed_sft", "fixed SFT", "fixed_sft", SEEDS),
         Arm("hsa_sft", "HSA-SFT", "hsa_sft", SEEDS),
-        Arm("hat", "HAT (SFT, OPD, RL)", "hat", SEEDS),
+        Arm("hat", "HAT", "hat", SEEDS),
         Arm("fixed_opd", "fixed SFT + OPD", "fixed_opd", ONE_SEED),
         Arm("hsa_opd", "HSA-SFT + OPD", "hsa_opd", ONE_SEED),
         Arm("harness_opd", "fixed SFT + harness-OPD", "harness_opd", ONE_SEED),
-        Arm("compute_matched", "HSA-SFT + OPD + rejection-sampled SFT", "compute_matched", ONE_SEED),
+        Arm("compute_matched", "HAT, RL by rejection-sampled SFT", "compute_matched", ONE_SEED),
         *(
             Arm(
                 f"without_{dimension}",

@@ -1,6 +1,6 @@
 """The process that does one unit's work: ``python -m hat.reproduce.child FOLDER``.
 
-A process of its own, so that its time and memory can be told, and so that the memory of one unit is not that of the next.
+A process of its own, so that its time and memory can be told and end with it.
 Everything costly goes through the pipeline's own steps and their journal: a unit that was cut off goes on from its
 checkpoint, and no step is done twice for the same settings, inputs and code.
 """

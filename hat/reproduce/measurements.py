@@ -106,7 +106,6 @@ SUITES: Mapping[str, Suite] = {
             (
                 replace(_T1, items={"live_stream_qa": 4}),
                 Measurement("harness_variant_qa", "T2 Harness-Variant QA", {"harness_variant_qa": 4}),
-                replace(_TWINS, items={"robustness": {"twin_pairs": 2}}),
                 replace(_GENERAL, items={"instruction_following": 4}, arms=GENERAL_ARMS),
             ),
             settings={

@@ -90,8 +90,9 @@ def _why_skipped(status: Status) -> str:
 
 
 def _run(unit: Unit, plan: Plan, registry: Path, out: Path, code: Code, view: View) -> None:
-    start, *teacher = [_model(unit, maker, out) for maker in unit.needs] or [None]
-    config = config_of(plan, unit, code.version, teacher[0].digest if teacher and teacher[0] else "")
+    models = [_model(unit, maker, out) for maker in unit.needs]
+    start = models[0] if models else None
+    config = config_of(plan, unit, code.version, models[1].digest if len(models) > 1 else "")
     name = f"reproduce-{plan.suite.name}-{unit.id}-{_tag(plan, unit)}"
     folder = run_folder(name)
     folder.mkdir(parents=True, exist_ok=True)

@@ -127,4 +127,16 @@ def _interrupt(*_: object) -> None:
 
 
 def _collect(plan: "Plan", units: "list[Unit]", place: Path, json_output: bool) -> None:
-    raise NotImplementedError
+    from hat.files import write_text_atomic
+    from hat.reporting.reproduction import render_markdown, render_page
+    from hat.reproduce.table import collect
+    from pipelines.cli.reproduce_show import print_table, table_json
+
+    table = collect(place, plan, units)
+    write_text_atomic(place / "table.md", render_markdown(table))
+    write_text_atomic(place / "table.html", render_page(table))
+    if json_output:
+        print_json(table_json(table))
+        return
+    print_table(table, out())
+    out().print(f"Written: {place / 'table.md'} and {place / 'table.html'}", soft_wrap=True)

@@ -1,20 +1,24 @@
-"""What `hat reproduce` shows while it runs, and its list of units."""
+"""What `hat reproduce` shows: how it goes, its list of units, and the table."""
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.status import Status as Spinner
-from rich.table import Table
+from rich.table import Table as Grid
 
+from hat.reporting.reproduction import sections, summary, title
 from hat.reproduce.status import Status, minutes_left, status_of
+from hat.reproduce.table import Table
 from hat.reproduce.units import Plan, Unit
 from hat.runs.progress import Event
 
 _LINE_EVERY_SECONDS = 60.0
+_OUTCOMES = {"met": "green", "missed": "red", "not measured": "dim"}
 _STYLES = {"done": "green", "unavailable": "dim", "other settings": "yellow", "waits": "dim"}
 
 
@@ -84,7 +88,7 @@ def in_words(minutes: float) -> str:
 
 def print_statuses(statuses: Sequence[Status], left: float, place: Path, console: Console) -> None:
     """The units, where they stand, and what is left in words."""
-    table = Table("unit", "state", "expected", "", box=None)
+    table = Grid("unit", "state", "expected", "", box=None)
     for each in statuses:
         note = each.reason
         if each.result is not None and not note:
@@ -97,3 +101,47 @@ def print_statuses(statuses: Sequence[Status], left: float, place: Path, console
     console.print(table)
     done = sum(each.state == "done" for each in statuses)
     console.print(f"{done} of {len(statuses)} done, {in_words(left)} of work left; results in {place}")
+
+
+def print_table(table: Table, console: Console) -> None:
+    """The whole table, and what is missing in one line."""
+    console.print(title(table), style="bold")
+    console.print(summary(table))
+    for section in sections(table):
+        console.print()
+        console.print(section.title, style="bold")
+        grid = Grid(*section.heads, box=None)
+        for row in section.rows:
+            grid.add_row(*row, style=_OUTCOMES.get(row[-1], ""))
+        console.print(grid)
+    for remark in table.remarks:
+        console.print(f"Note: {remark}", style="yellow", soft_wrap=True)
+    if table.missing:
+        names = ", ".join(unit for unit, _ in table.missing[:4])
+        more = f" and {len(table.missing) - 4} more" if len(table.missing) > 4 else ""
+        console.print(f"Missing: {names}{more}; `hat reproduce --list` says why", soft_wrap=True)
+
+
+def table_json(table: Table) -> dict[str, Any]:
+    """The table's numbers: fractions, by arm and metric."""
+    return {
+        "schema_version": 1,
+        "suite": table.suite,
+        "split": table.split,
+        "harness": table.harness,
+        "scores": {
+            arm: {
+                name: {**asdict(cell.estimate), "by_seed": {str(s): mean for s, mean in cell.seeds.items()}}
+                for name, cell in cells.items()
+            }
+            for arm, cells in table.cells.items()
+        },
+        "differences": [
+            {"first": first, "second": second, "metrics": {name: asdict(one) for name, one in found.items()}}
+            for (first, second), found in table.differences.items()
+        ],
+        "targets": [asdict(target) for target in table.targets],
+        "costs": [asdict(cost) for cost in table.costs],
+        "missing": [{"unit": unit, "reason": why} for unit, why in table.missing],
+        "remarks": list(table.remarks),
+    }

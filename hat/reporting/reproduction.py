@@ -58,7 +58,11 @@ def sections(table: Table) -> list[Section]:
     titles = [METRICS[name].title for name in table.metrics]
     found = [
         Section("Scores", ("arm", *titles), tuple(_score_rows(table))),
-        Section("Differences", ("arms", *titles), tuple(_difference_rows(table))),
+        Section(
+            "Differences",
+            ("arms", *(METRICS[name].title for name in _compared(table))),
+            tuple(_difference_rows(table)),
+        ),
         Section("Targets", ("what", "bar", "measured", "outcome"), tuple(_target_rows(table))),
         Section(
             "Behaviour",
@@ -198,13 +202,17 @@ def _score_rows(table: Table) -> Iterator[tuple[str, ...]]:
         yield "regex baseline", *baselines
 
 
+def _compared(table: Table) -> list[str]:
+    return [name for name in table.metrics if any(name in found for found in table.differences.values())]
+
+
 def _difference_rows(table: Table) -> Iterator[tuple[str, ...]]:
     for pair, found in table.differences.items():
         cells = (
             f"{_signed(found[name].mean)} ({_signed(found[name].low)} to {_signed(found[name].high)})"
             if name in found
             else "–"
-            for name in table.metrics
+            for name in _compared(table)
         )
         yield _pair(pair), *cells
 

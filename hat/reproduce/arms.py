@@ -94,7 +94,7 @@ ARMS: Mapping[str, Arm] = {
         Arm("fixed_opd", "fixed SFT + OPD", "fixed_opd", ONE_SEED),
         Arm("hsa_opd", "HSA-SFT + OPD", "hsa_opd", ONE_SEED),
         Arm("harness_opd", "fixed SFT + harness-OPD", "harness_opd", ONE_SEED),
-        Arm("compute_matched", "HAT, RL by rejection-sampled SFT", "compute_matched", ONE_SEED),
+        Arm("compute_matched", "compute-matched (rejection-sampled SFT for RL)", "compute_matched", ONE_SEED),
         *(
             Arm(
                 f"without_{dimension}",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hat.reproduce.arms import ARMS, SEEDS, behind
 from hat.reproduce.results import Result
@@ -33,9 +34,7 @@ def costs_of(results: Sequence[Result], arms: Sequence[str]) -> Iterator[Cost]:
     """The cost of each arm."""
     for arm in arms:
         by_unit = {each.header.unit: each for each in results}
-        seeds = sorted(
-            {each.header.seed for each in results if _is_of(each, arm)},
-        )
+        seeds = sorted({each.header.seed for each in results if _is_of(each, arm)})
         of_seed = [_of_seed(by_unit, results, arm, seed) for seed in seeds]
         if not of_seed:
             continue
@@ -68,10 +67,14 @@ def _of_seed(by_unit: Mapping[str, Result], results: Sequence[Result], arm: str,
         sum(each.header.provenance.cpu_seconds for each in trained),
         sum(each.header.provenance.wall_seconds for each in measured),
         sum(each.header.provenance.cpu_seconds for each in measured),
-        sum(int(row.get("tokens", 0)) for each in trained for row in each.rows if row.get("stage") == "sft"),
+        sum(_tokens(row) for each in trained for row in each.rows if row.get("stage") == "sft"),
         max((each.peak_memory_bytes for each in both), default=0),
         len(trained) == len(stages) and not any(each.partial for each in both),
     )
+
+
+def _tokens(row: Mapping[str, Any]) -> int:
+    return int(row.get("training_tokens", row.get("tokens", 0)))
 
 
 def _is_of(result: Result, arm: str) -> bool:

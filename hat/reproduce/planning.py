@@ -10,6 +10,7 @@ from hat.reproduce.measurements import CHAIN, suite
 from hat.reproduce.units import Plan
 from hat.runs.config import apply_overrides, parse_config
 
+SOURCES = Path(__file__).resolve().parents[2]
 SPLITS = ("dev", "test")
 
 
@@ -25,7 +26,7 @@ def make_plan(
 
     Args:
         reference: NAME or NAME@VERSION of the harness that models are trained on.
-        registry: the folder of harnesses; the chain of later versions lies below the folder that it is in.
+        registry: the folder of harnesses. The chain of later versions is this checkout's.
         profile: the profile's settings.
         overrides: the user's, by dotted key.
         split: whose items are asked; None: the suite's.
@@ -47,7 +48,7 @@ def make_plan(
         name,
         harness.version,
         harness.digest,
-        _chain(Registry(registry.resolve().parent / CHAIN), name, harness.version),
+        _chain(Registry(SOURCES / CHAIN), name, harness.version),
     )
 
 

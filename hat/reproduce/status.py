@@ -27,7 +27,7 @@ def status_of(plan: Plan, unit: Unit, folder: Path) -> Status:
     path = result_path(folder, unit.id)
     if path.is_file():
         result = read_result(path)
-        if unit.unavailable or result.header.recipe_digest != recipe_digest(plan, unit):
+        if result.header.recipe_digest != recipe_digest(plan, unit):
             return Status(unit, "other settings", "its file was made with other settings", result)
         return Status(unit, "done", result=result)
     if unit.unavailable:

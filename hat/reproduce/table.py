@@ -126,7 +126,7 @@ def collect(folder: Path, plan: Plan, units: Sequence[Unit]) -> Table:
         baselines={name: share for name in metrics if (share := _baseline(used, name)) is not None},
         differences=differences,
         behaviour={arm: _behaviour(used, arm) for arm in arms},
-        versions={arm: found for arm in arms if (found := evidence.by_kind(arm, "evolution"))},
+        versions={arm: by_kind for arm in arms if (by_kind := evidence.by_kind(arm, "evolution"))},
         targets=targets,
         costs=tuple(costs_of(used, arms)),
         missing=tuple(

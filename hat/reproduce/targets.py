@@ -160,7 +160,7 @@ def _judged(
     what: str, bar: str, found: Estimate | None, holds: Callable[[Estimate], bool], bound: str = ""
 ) -> Target:
     if found is None:
-        return Target(what, bar, "not there", "not measured")
+        return Target(what, bar, "–", "not measured")
     said = in_points(found) if not bound else f"{points(found.mean)} ({bound} {_bound(found, bound)})"
     return Target(what, bar, said, "met" if holds(found) else "missed")
 

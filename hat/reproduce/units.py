@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from hat.errors import BadInput
@@ -19,7 +20,7 @@ from hat.reproduce.arms import (
     settings_of,
     unavailable,
 )
-from hat.reproduce.availability import full_suites
+from hat.reproduce.availability import full_suites, unknown_settings
 from hat.reproduce.measurements import CHAIN, Measurement, Suite
 from hat.runs.config import RunConfig, apply_overrides, parse_config
 from hat.steps.contract import contract
@@ -58,7 +59,7 @@ class Plan:
     chain: Mapping[str, str]
     """Later version of the harness -> digest of its files."""
 
-    @property
+    @cached_property
     def config(self) -> RunConfig:
         """The settings before any stage's own. Raises `BadInput`."""
         return parse_config(dict(self.values), where="settings")
@@ -190,9 +191,17 @@ def _stage_recipe(plan: Plan, stage: str, seed: int) -> dict[str, Any]:
         "harness": plan.digest,
         "stages": [],
     }
-    for each in lineage(stage):
-        values = config_of(plan, Unit("", each.name, seed, each)).model_dump(mode="json")
-        read = {name: values[name] for name in sorted({*contract(each.step).sections, "generate"})}
+    stages = lineage(stage)
+    known = not unknown_settings(key for each in stages for key in settings_of(each, plan.config))
+    for each in stages:
         taught = _stage_recipe(plan, each.teacher, seed) if each.teacher else None
+        # Without the code for a setting there is nothing to run, but files of another version may be there.
+        read = _read_by(plan, each, seed) if known else settings_of(each, plan.config)
         recipe["stages"].append([each.step, read, taught])
     return recipe
+
+
+def _read_by(plan: Plan, stage: Stage, seed: int) -> dict[str, Any]:
+    """The settings that a stage reads, its seed left out."""
+    values = config_of(plan, Unit("", stage.name, seed, stage)).model_dump(mode="json")
+    return {name: values[name] for name in sorted({*contract(stage.step).sections, "generate"})}

@@ -99,6 +99,38 @@ def gap(
     return _wider(estimate, Interval(low, high))
 
 
+@dataclass(frozen=True)
+class Sums:
+    """One item's total and count under every seed, such as divergence and tokens of a reply."""
+
+    totals: tuple[float, ...]
+    counts: tuple[float, ...]
+
+
+def ratio(items: Sequence[Sums], *, confidence: float = 0.95, seed: int = 0) -> Estimate:
+    """The mean over seeds of a ratio of sums, with a bootstrap interval; items are independent of each other.
+
+    Raises:
+        ValueError: no items, or not one total a seed.
+    """
+    if not items or len({len(item.totals) for item in items}) != 1 or not items[0].totals:
+        raise ValueError(f"{len(items)} items, whose numbers of seeds differ or are 0")
+    seeds, rng = range(len(items[0].totals)), random.Random(seed)
+
+    def mean(drawn: Sequence[Sums], of_seeds: Sequence[int]) -> float:
+        ratios = {
+            each: sum(item.totals[each] for item in drawn) / sum(item.counts[each] for item in drawn)
+            for each in set(of_seeds)
+        }
+        return sum(ratios[each] for each in of_seeds) / len(of_seeds)
+
+    draws = [
+        mean(rng.choices(items, k=len(items)), rng.choices(seeds, k=len(seeds))) for _ in range(RESAMPLES)
+    ]
+    ends = _ends(draws, confidence)
+    return Estimate(mean(items, seeds), ends.low, ends.high, len(seeds), len(items), len(items))
+
+
 def _bootstrapped(items: Sequence[Scored], confidence: float, seed: int) -> Estimate:
     clustered = _Clustered(items)
     rng = random.Random(seed)

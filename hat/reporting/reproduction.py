@@ -75,6 +75,11 @@ def sections(table: Table) -> list[Section]:
             ),
             tuple(_behaviour_rows(table)),
         ),
+        Section(
+            "Kept of the base",
+            ("arm", "reverse KL, nats a token", "prompts that the base passes, still passed"),
+            tuple(_kept_rows(table)),
+        ),
         Section("Later versions", ("arm", *_versions(table)), tuple(_version_rows(table))),
         Section(
             "Time and memory, one seed",
@@ -226,6 +231,17 @@ def _behaviour_rows(table: Table) -> Iterator[tuple[str, ...]]:
     for arm, seen in table.behaviour.items():
         rates = (seen.parsed, seen.skill_loaded, seen.refused_unsolvable, seen.over_refused)
         yield ARMS[arm].title, *("–" if rate is None else points(rate) for rate in rates)
+
+
+def _kept_rows(table: Table) -> Iterator[tuple[str, ...]]:
+    for arm in table.cells:
+        distance, kept = table.divergence.get(arm), table.retained.get(arm)
+        if distance or kept:
+            yield (
+                ARMS[arm].title,
+                f"{distance.mean:.3f} ({distance.low:.3f} to {distance.high:.3f})" if distance else "–",
+                _score(kept) if kept else "–",
+            )
 
 
 def _versions(table: Table) -> list[str]:

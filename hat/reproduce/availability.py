@@ -14,6 +14,11 @@ def full_suites() -> frozenset[str]:
     return frozenset(import_module("hat.evaluation.full_suites.registry").FULL_SUITES)
 
 
+def measures_divergence() -> bool:
+    """Whether a model can be compared with its base on general prompts."""
+    return find_spec("hat.evaluation.general_ability") is not None
+
+
 def unknown_settings(keys: Iterable[str]) -> list[str]:
     """The dotted keys that no stage knows."""
     return sorted(set(keys) - set(known_keys()))

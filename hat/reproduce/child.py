@@ -47,6 +47,7 @@ def work(folder: Path) -> Outcome:
     base = _base(config, store)
     start = ModelRef.model_validate(request.start) if request.start else base
     start.write(folder / "model_in.json")
+    base.write(folder / "base.json")
     if request.step == "evaluate":
         model, rows, steps = None, _evaluate(folder, request, config), ["evaluation"]
     else:
@@ -134,12 +135,14 @@ def _evaluate(folder: Path, request: Request, config: RunConfig) -> list[dict[st
             "config": str(folder / CONFIG),
             "model_in": str(folder / "model_in.json"),
             "harness_dir": str(Registry(request.registry).folder(request.harness, request.version)),
+            **({"base_in": str(folder / "base.json")} if request.divergence else {}),
         },
         outputs={"document_out": str(document)},
         parameters={
             "evaluate": json.dumps(request.evaluate, sort_keys=True),
             "full_suites": json.dumps(request.full_suites),
             "items": request.items,
+            "divergence": request.divergence,
             "allow_commands": config.hooks.allow_commands,
             "others": json.dumps(others, sort_keys=True),
         },

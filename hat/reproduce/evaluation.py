@@ -27,8 +27,10 @@ def run(
     evaluate: str,
     full_suites: str,
     items: int,
+    divergence: int,
     allow_commands: bool,
     others: str,
+    base_in: str = "",
 ) -> None:
     """Write the evaluation document.
 
@@ -39,6 +41,8 @@ def run(
         full_suites: names of full suites as JSON text; where there are any, only they are asked, and of
             ``evaluate`` the decoding and the split count.
         items: of each full suite, in its own units; 0: its own number.
+        divergence: general prompts on which the model is compared with the base; above 0, nothing else is asked.
+        base_in: ModelRef of the base, where it is needed.
         others: what else decides the items, such as the digests of later versions: for the step's key alone.
     """
     settings = EvaluateConfig.model_validate(json.loads(evaluate))
@@ -48,7 +52,13 @@ def run(
     domain = get_domain(harness.domain)
     names = json.loads(full_suites)
     document: Mapping[str, Any]
-    if names:
+    if divergence:
+        from hat.evaluation.general_ability import SUITE, GeneralSettings, general_ability
+
+        base = ModelStore(open_run_store()).materialise(ModelRef.read(Path(base_in)))
+        compared = general_ability(model, base, GeneralSettings(prompts=divergence, seed=settings.seed))
+        document = {"schema_version": 1, "suites": {SUITE: compared}}
+    elif names:
         from hat.agent.policies.local import LocalPolicy
         from hat.evaluation.full_suites.run import run_suites
         from hat.evaluation.full_suites.settings import SuiteSettings

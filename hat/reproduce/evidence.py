@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hat.evaluation import crossed_bootstrap as bootstrap
-from hat.evaluation.crossed_bootstrap import Estimate, Scored
+from hat.evaluation.crossed_bootstrap import Estimate, Scored, Sums
 from hat.reproduce.arms import ARMS, BASE
-from hat.reproduce.metrics import METRICS, Metric, Scores
+from hat.reproduce.metrics import DIVERGENCE, GENERAL, METRICS, Metric, Scores
 from hat.reproduce.results import Result
 
 CONFIDENCE = 0.95
@@ -77,6 +77,35 @@ class Evidence:
         seeds = [each for each in self.seeds(arm, metric) if each in self.seeds(arm, other_metric)]
         one, other = self._items(arm, metric, seeds), self._items(arm, other_metric, seeds)
         return bootstrap.gap(one, other, confidence=confidence) if one and other else None
+
+    def retained(self, arm: str) -> Estimate | None:
+        """Of the general prompts that the base passes, the share that an arm passes; None where one is missing."""
+        if arm == BASE or not self.seeds(BASE, GENERAL):
+            return None
+        passed = {name for name, score in self.scores(BASE, 0, GENERAL).items() if score.value}
+        scores = [self.scores(arm, seed, GENERAL) for seed in self.seeds(arm, GENERAL)]
+        names = sorted(passed.intersection(*scores)) if scores else []
+        items = [Scored(scores[0][name].keys, tuple(each[name].value for each in scores)) for name in names]
+        return bootstrap.rate(items) if items else None
+
+    def divergence(self, arm: str) -> Estimate | None:
+        """Reverse KL to the base in nats a token, by `hat.evaluation.general_ability`; None where not measured."""
+        seeds = sorted(
+            seed for name, seed, measured in self.measured if (name, measured) == (arm, DIVERGENCE)
+        )
+        rows = [{row["id"]: row for row in self.measured[arm, seed, DIVERGENCE].rows} for seed in seeds]
+        if not rows:
+            return None
+        names = [name for name in rows[0] if all(name in each for each in rows)]
+        return bootstrap.ratio(
+            [
+                Sums(
+                    tuple(each[name]["reverse_kl"] for each in rows),
+                    tuple(each[name]["tokens"] for each in rows),
+                )
+                for name in names
+            ]
+        )
 
     def by_kind(self, arm: str, metric: str) -> dict[str, float]:
         """Mean accuracy by kind of item over all seeds, such as by harness version."""

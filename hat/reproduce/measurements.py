@@ -17,7 +17,7 @@ GENERAL_ARMS = ("base", "fixed_sft", "hat")
 
 @dataclass(frozen=True)
 class Measurement:
-    """One set of items: some of an evaluation's (``items``), or a full suite's (``full_suite``)."""
+    """One set of items: some of an evaluation's (``items``), a full suite's (``full_suite``), or ``divergence``."""
 
     name: str
     title: str
@@ -27,6 +27,8 @@ class Measurement:
     """Name of a suite of `hat.evaluation.full_suites`."""
     count: int = 0
     """Items of the full suite, in its own units; 0: its own number."""
+    divergence: int = 0
+    """General prompts on which the model is compared with the base (`hat.evaluation.general_ability`)."""
     needs_chain: bool = False
     """Whether it asks under the later versions in `CHAIN`."""
     arms: tuple[str, ...] = ()
@@ -61,6 +63,13 @@ _EVOLUTION = Measurement(
     "evolution", "Real evolution", full_suite="evolution", count=40, needs_chain=True, minutes=4
 )
 _GENERAL = Measurement("general", "Instruction following", {"instruction_following": 541}, minutes=3)
+_DIVERGENCE = Measurement(
+    "divergence",
+    "Reverse KL to the base",
+    divergence=70,
+    arms=("fixed_sft", "hsa_sft", "fixed_opd", "hsa_opd", "hat"),
+    minutes=3,
+)
 
 
 def _variants(suite: str, title: str) -> Measurement:
@@ -74,7 +83,7 @@ SUITES: Mapping[str, Suite] = {
             "core",
             "laptop",
             "test",
-            (_T1, _T2, _TWINS, _EVOLUTION, replace(_GENERAL, arms=GENERAL_ARMS)),
+            (_T1, _T2, _TWINS, _EVOLUTION, replace(_GENERAL, arms=GENERAL_ARMS), _DIVERGENCE),
         ),
         Suite(
             "full",
@@ -97,6 +106,7 @@ SUITES: Mapping[str, Suite] = {
                 _TWINS,
                 _EVOLUTION,
                 _GENERAL,
+                _DIVERGENCE,
             ),
         ),
         Suite(

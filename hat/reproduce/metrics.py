@@ -109,6 +109,8 @@ VARIANTS = ("combined", "harness_variant_qa")
 """Which metric is called T2: the first that is measured."""
 TWINS, EVOLUTION, ROBUSTNESS, GENERAL = "twins", "evolution", "tool_prompt_robustness_full", "general"
 UNSEEN = "test_only_families"
+DIVERGENCE = "divergence"
+"""A measurement without a score: its rows are divergences from the base."""
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric

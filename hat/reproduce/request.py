@@ -29,6 +29,8 @@ class Request(BaseModel):
     """Full suites that are asked in place of those in the settings."""
     items: int = 0
     """Items of each full suite; 0: its own number."""
+    divergence: int = 0
+    """General prompts on which the model is compared with the base."""
     versions: dict[str, str] = {}
     """Digests of the harness versions that are asked, where they are not the one trained on."""
 

@@ -164,6 +164,7 @@ def _asked(plan: Plan, measurement: Measurement) -> dict[str, Any]:
         "evaluate": evaluation_of(plan, measurement).model_dump(mode="json"),
         "full_suites": (measurement.full_suite,) if measurement.full_suite else (),
         "items": measurement.count,
+        "divergence": measurement.divergence,
         "versions": dict(plan.chain) if measurement.needs_chain else {},
     }
 

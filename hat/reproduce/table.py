@@ -66,6 +66,10 @@ class Table:
     behaviour: Mapping[str, Behaviour]
     versions: Mapping[str, Mapping[str, float]]
     """Arm -> later harness version -> accuracy."""
+    divergence: Mapping[str, Estimate]
+    """Arm -> reverse KL to the base, in nats a token."""
+    retained: Mapping[str, Estimate]
+    """Arm -> share of the general prompts passed by the base that it passes."""
     targets: tuple[Target, ...]
     costs: tuple[Cost, ...]
     missing: tuple[tuple[str, str], ...]
@@ -110,9 +114,9 @@ def collect(folder: Path, plan: Plan, units: Sequence[Unit]) -> Table:
     cells = {arm: _cells(evidence, arm) for arm in arms}
     metrics = tuple(name for name in METRICS if any(name in cells[arm] for arm in arms))
     differences = {
-        (first, second): found
+        (first, second): between
         for first, second in COMPARED
-        if (found := _differences(evidence, first, second, metrics))
+        if (between := _differences(evidence, first, second, metrics))
     }
     statuses = [status_of(plan, unit, folder) for unit in units]
     remarks += _other_settings([each.unit.id for each in statuses if each.state == "other settings"])
@@ -127,6 +131,8 @@ def collect(folder: Path, plan: Plan, units: Sequence[Unit]) -> Table:
         differences=differences,
         behaviour={arm: _behaviour(used, arm) for arm in arms},
         versions={arm: by_kind for arm in arms if (by_kind := evidence.by_kind(arm, "evolution"))},
+        divergence={arm: away for arm in arms if (away := evidence.divergence(arm)) is not None},
+        retained={arm: kept for arm in arms if (kept := evidence.retained(arm)) is not None},
         targets=targets,
         costs=tuple(costs_of(used, arms)),
         missing=tuple(

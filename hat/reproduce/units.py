@@ -20,7 +20,7 @@ from hat.reproduce.arms import (
     settings_of,
     unavailable,
 )
-from hat.reproduce.availability import full_suites, unknown_settings
+from hat.reproduce.availability import full_suites, measures_divergence, unknown_settings
 from hat.reproduce.measurements import CHAIN, Measurement, Suite
 from hat.runs.config import RunConfig, apply_overrides, parse_config
 from hat.steps.contract import contract
@@ -127,6 +127,8 @@ def _cannot_be_asked(plan: Plan, measurement: Measurement) -> str:
     """Why a measurement cannot be made; empty where it can."""
     if measurement.full_suite and measurement.full_suite not in full_suites():
         return f"the suite {measurement.full_suite} is not built yet"
+    if measurement.divergence and not measures_divergence():
+        return "the comparison with the base on general prompts is not built yet"
     if measurement.needs_chain and not plan.chain:
         return f"there is no later version of {plan.harness} in {CHAIN}"
     return ""
@@ -179,6 +181,7 @@ def _recipe(plan: Plan, unit: Unit) -> dict[str, Any]:
             "model": _stage_recipe(plan, ARMS[unit.name].stage, unit.seed),
             "evaluate": evaluation_of(plan, unit.measurement).model_dump(mode="json"),
             "full_suite": [unit.measurement.full_suite, unit.measurement.count],
+            "divergence": unit.measurement.divergence,
             "chain": dict(plan.chain) if unit.measurement.needs_chain else {},
         }
     return _stage_recipe(plan, unit.name, unit.seed)

@@ -48,21 +48,25 @@ class Product:
             text=True,
         )
 
-    def hat(self, *arguments: str) -> str:
+    def hat(self, *arguments: str) -> tuple[str, str]:
+        """What it prints on stdout and stderr."""
         process = self.start(*arguments)
         output, remarks = process.communicate()
         assert process.returncode == 0, remarks
-        return output + remarks
+        return output, remarks
 
-    def kill_in_training(self, *arguments: str) -> None:
-        """Start, and end the command with SIGKILL once a checkpoint is in the store."""
+    def kill_in_training(self, *arguments: str) -> list[dict[str, object]]:
+        """Start, end the command with SIGKILL once a checkpoint is in the store, and return that checkpoint's log."""
         process = self.start(*arguments)
         store = open_store(str(self.home / "store"))
         while process.poll() is None:
-            if any(key.endswith("trainer_state.json") for key in store.list("checkpoints")):
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-                return
+            for key in store.list("checkpoints"):
+                place = key.rpartition("/")[0]
+                if key.endswith("log.jsonl") and store.tree(place) is not None:
+                    lines = store.get(key).decode().splitlines()
+                    process.send_signal(signal.SIGKILL)
+                    process.wait()
+                    return [json.loads(line) for line in lines]
             time.sleep(0.05)
         raise AssertionError(f"the training ended before it was killed: {process.communicate()[1]}")
 
@@ -70,15 +74,18 @@ class Product:
 def test_two_arms_and_two_seeds_killed_resumed_and_collected(tmp_path: Path) -> None:
     product = Product(tmp_path)
     out = ("--out", str(product.out))
-    product.kill_in_training("--only", "train-fixed_sft-0", *out)
+    kept = product.kill_in_training("--only", "train-fixed_sft-0", *out)
     assert not result_path(product.out, "train-fixed_sft-0").exists()
 
-    said = product.hat("--only", "train-fixed_sft-0", "--only", "train-hsa_sft-1", *out)
+    _, said = product.hat("--only", "train-fixed_sft-0", "--only", "train-hsa_sft-1", *out)
     assert "train-fixed_sft-0 done" in said
     resumed = read_result(result_path(product.out, "train-fixed_sft-0"))
     assert resumed.header.provenance.attempts == 2
-    assert [row["step"] for row in resumed.rows] == list(range(1, len(resumed.rows) + 1))
-    listed = json.loads(product.hat("--list", "--json", *out))
+    assert [row["step"] for row in resumed.rows] == list(range(1, 17))
+    assert (
+        list(resumed.rows[: len(kept)]) == kept
+    )  # to the second that each step took: they were not done again
+    listed = json.loads(product.hat("--list", "--json", *out)[0])
     states = {each["unit"]: each["state"] for each in listed["units"]}
     assert states["train-fixed_sft-0"] == states["train-hsa_sft-1"] == "done"
     assert states["evaluate-hsa_sft-1-live_stream_qa"] == "ready"
@@ -88,7 +95,7 @@ def test_two_arms_and_two_seeds_killed_resumed_and_collected(tmp_path: Path) -> 
     product.hat(*out)
     assert read_result(result_path(product.out, "train-fixed_sft-0")).header.provenance.started == before
     product.hat("--collect", str(product.out))
-    table = json.loads(product.hat("--collect", str(product.out), "--json").partition("\n}\n")[0] + "\n}")
+    table = json.loads(product.hat("--collect", str(product.out), "--json")[0])
     assert set(table["scores"]) == {"fixed_sft", "hsa_sft"}
     assert table["scores"]["hsa_sft"]["harness_variant_qa"]["seeds"] == 2
     assert table["missing"] == []

@@ -21,9 +21,16 @@ SKILL = {"base": 0.02, "fixed_sft": 0.9, "hsa_sft": 0.86, "hat": 0.88}
 UNDER_VARIANTS = {"base": 0.02, "fixed_sft": 0.2, "hsa_sft": 0.84, "hat": 0.86}
 
 
-def plan_of(suite: str = "core", split: str | None = None, **overrides: Any) -> Plan:
+PROFILE = {"profile": "laptop", "generate": {"intent_weights": {"compare": 2}}}
+
+
+def plan_of(
+    suite: str = "core",
+    split: str | None = None,
+    profile: Mapping[str, Any] = PROFILE,
+    **overrides: Any,
+) -> Plan:
     """A plan that depends on no file but the harness."""
-    profile = {"profile": "laptop", "generate": {"intent_weights": {"compare": 2}}}
     return make_plan(suite, "live-shop@1.0.0", REPOSITORY / "harness_registry", profile, overrides, split)
 
 
@@ -74,7 +81,11 @@ def write_unit(
 
 def items(arm: str, seed: int, measurement: str, count: int = 40) -> list[dict[str, Any]]:
     """Made-up items of a measurement: two share a task in each augmented state, none under the original harness."""
+    if measurement == "divergence":
+        return [{"id": f"general-{n}", "reverse_kl": 3.0 + seed, "tokens": 10 + n} for n in range(count)]
     skill = (SKILL if measurement in ("live_stream_qa", "general") else UNDER_VARIANTS)[arm]
+    if (arm, measurement) == ("base", "general"):
+        skill = 0.3
     draw = random.Random(f"{arm}/{seed}/{measurement}")
     rows = []
     for number in range(count):

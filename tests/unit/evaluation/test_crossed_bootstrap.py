@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hat.evaluation import crossed_bootstrap
-from hat.evaluation.crossed_bootstrap import Scored, clusters_of, difference, gap, rate
+from hat.evaluation.crossed_bootstrap import Scored, Sums, clusters_of, difference, gap, rate, ratio
 
 scores = st.lists(
     st.tuples(st.integers(0, 6), st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=2, max_size=2)),
@@ -96,6 +96,13 @@ def test_a_gap_between_two_sets_of_items_is_wider_than_either() -> None:
     assert 0.1 - 0.09 < found.low < 0.1 < found.high < 0.1 + 0.09
     with pytest.raises(ValueError, match="2 seeds"):
         gap(one, [Scored(("c",), (1.0, 0.0))])
+
+
+def test_a_ratio_weighs_what_is_counted_alike() -> None:
+    found = ratio([Sums((1.0, 2.0), (1.0, 1.0)), Sums((0.0, 0.0), (9.0, 9.0))])
+    assert found.mean == pytest.approx((0.1 + 0.2) / 2)
+    assert (found.seeds, found.n) == (2, 2)
+    assert found.low < found.mean < found.high
 
 
 def test_what_shares_a_key_with_what_shares_a_key_is_one_cluster() -> None:

@@ -78,7 +78,13 @@ STAGES: Mapping[str, Stage] = {
         ),
         Stage("compute_matched", "rl", start="hsa_opd", settings={"rl.method": "rejection_sft"}, minutes=2),
         *(
-            Stage(f"without_{dimension}", "sft", without=families)
+            Stage(
+                f"without_{dimension}",
+                "sft",
+                # Simulated faults are the hooks' dimension, too.
+                settings={"generate.fault_share": 0} if dimension == "hooks" else {},
+                without=families,
+            )
             for dimension, families in DIMENSIONS.items()
         ),
     )

@@ -37,14 +37,21 @@ def source_commit() -> str:
 
     Only our packages count: a change of a harness or a page does not make the pipeline another one.
     """
+    commit, dirty = checkout()
+    return "" if dirty else commit
+
+
+@cache
+def checkout() -> tuple[str, bool]:
+    """The Git commit that is checked out, empty where there is none, and whether the sources differ from it."""
     root = Path(str(hat.__file__)).parent.parent
     try:
         status = _git(
             root, "status", "--porcelain", "--", "hat", "components", "pipelines", "constraints.txt"
         )
-        return "" if status else _git(root, "rev-parse", "HEAD")
+        return _git(root, "rev-parse", "HEAD"), bool(status)
     except (OSError, subprocess.SubprocessError):
-        return ""
+        return "", False
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -29,6 +29,8 @@ class FakeEngine:
     faults: list[str] = field(default_factory=list)
     seconds: float = 0.0
     """How long a turn takes."""
+    asked: list[str] = field(default_factory=list)
+    """The model that each request named."""
     served: int = 0
     cancelled: int = 0
     """Requests whose client went away."""
@@ -49,6 +51,9 @@ class FakeEngine:
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
+        self.asked.append(body["model"])
+        if body["model"] not in self.models:
+            return web.json_response({"error": {"message": "no such model"}}, status=404)
         fault = self.faults.pop(0) if self.faults else ""
         if fault.isdigit():
             return web.json_response({"error": {"message": "as told"}}, status=int(fault))

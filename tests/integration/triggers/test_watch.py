@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -12,10 +13,11 @@ import pytest
 
 from hat.errors import EnvironmentFailure
 from hat.files import sha256_text
-from hat.promotion.ledger import Proposal, promote, rollback
-from hat.runs.record import RunRecord, write_record
+from hat.promotion.ledger import Proposal, StaleBaseline, promote, rollback
+from hat.runs.record import RunError, RunRecord, write_record
 from hat.storage import Store
 from pipelines.compile import Compiled
+from pipelines.deciding import DECISIONS
 from pipelines.kubeflow import Address
 from pipelines.watching import submissions, watch
 from pipelines.watching.forge import Forge
@@ -67,6 +69,21 @@ def put_in_production(store: Store, version: str, head: int = 0) -> None:
         when="2026-01-01T00:00:00+00:00",
     )
     promote(store, proposal, expected_head=head)
+
+
+def a_record(run: str, status: Any, verdict: Any, error: RunError | None = None) -> RunRecord:
+    return RunRecord(
+        run=run,
+        harness="live-shop",
+        version="1.0.0",
+        code_version="c",
+        profile="tiny",
+        mode="auto",
+        started="2026-01-01T00:00:00+00:00",
+        status=status,
+        verdict=verdict,
+        error=error,
+    )
 
 
 def test_a_new_version_is_submitted_once_and_its_harness_is_in_the_store(
@@ -308,20 +325,33 @@ def test_a_fail_verdict_is_work_done_and_not_tried_again(
     one_pass()
     (run,) = server.runs
     server.finish(run, "SUCCEEDED")
-    record = RunRecord(
-        run=run,
-        harness="live-shop",
-        version="1.0.0",
-        code_version="c",
-        profile="tiny",
-        mode="auto",
-        started="2026-01-01T00:00:00+00:00",
-        status="succeeded",
-        verdict="FAIL",
-    )
-    write_record(store, record)
+    write_record(store, a_record(run, "succeeded", "FAIL"))
     assert one_pass(WatchOrder("tiny", IMAGES, attempts=3)) == {"live-shop@1.0.0": "finished"}
     assert len(server.runs) == 1
+
+
+def test_the_loser_of_a_race_is_decided_again_but_not_for_ever(
+    one_pass: Callable[..., dict[str, str]], server: KubeflowServer, store: Store
+) -> None:
+    lost = RunError(step="promote", message="STALE_BASELINE: ...", exit_status=StaleBaseline.exit_status)
+    for decided in range(1, DECISIONS + 1):
+        assert one_pass() == {"live-shop@1.0.0": "submitted"}
+        assert len(server.runs) == decided
+        run = list(server.runs)[-1]
+        server.finish(run, "FAILED")
+        write_record(store, a_record(run, "failed", "PASS", lost))
+    assert one_pass() == {"live-shop@1.0.0": "finished"}
+    assert len(server.runs) == DECISIONS
+    (last,) = (
+        each for each in submissions.read_submissions(store, "tiny", "live-shop") if each.attempt == DECISIONS
+    )
+    assert last.lost_race
+
+
+def test_a_pass_that_was_not_acted_on_is_no_success_on_the_forge() -> None:
+    passed = Outcome("live-shop", "1.0.0", "finished", verdict="PASS", state="SUCCEEDED")
+    assert watch.status_state(passed) == "success"
+    assert watch.status_state(replace(passed, state="FAILED")) == "error"
 
 
 class ForgeServer:

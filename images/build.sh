@@ -5,7 +5,8 @@
 # From the environment:
 #   DOCKER       docker command with BuildKit (default: docker)
 #   PYTHON       interpreter that can import pipelines (default: .venv/bin/python)
-#   BASE_IMAGE   instead of the Containerfiles' pinned base
+#   BASE_IMAGE   instead of the Containerfile's pinned base
+#   VLLM         requirement of the vLLM that the train image gets, e.g. vllm==0.32.0 (default: none)
 #   WHEELS       folder of wheels that are taken before any index's
 #   PIP_CONF     pip's configuration: mirror, torch's index } build secrets:
 #   CA_FILE      certificate authority of that mirror      } never in a layer
@@ -50,6 +51,7 @@ fi
 
 arguments=(--label "org.opencontainers.image.revision=$commit" --label "hat.code-version=$code_version")
 arguments+=(--label org.opencontainers.image.licenses=Apache-2.0 --network host)
+[ -z "${VLLM:-}" ] || arguments+=(--build-arg "VLLM=$VLLM")
 [ -z "${BASE_IMAGE:-}" ] || arguments+=(--build-arg "BASE_IMAGE=$BASE_IMAGE")
 [ -z "${PIP_CONF:-}" ] || arguments+=(--secret "id=pip,src=$PIP_CONF")
 [ -z "${CA_FILE:-}" ] || arguments+=(--secret "id=ca,src=$CA_FILE")

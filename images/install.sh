@@ -1,5 +1,6 @@
 # Runs inside the build (images/Containerfile), in the folder with pyproject.toml:
 #   install.sh packages [EXTRAS [PACKAGE...]]   what we depend on, into /opt/hat; PACKAGEs without what they ask for
+#   install.sh engine REQUIREMENT               vLLM, into /opt/vllm; an empty folder for an empty REQUIREMENT
 #   install.sh code                             our own code, into /opt/code
 set -eu
 if [ -s /run/ca.pem ]; then export PIP_CERT=/run/ca.pem; fi
@@ -9,6 +10,14 @@ what=$1
 shift
 if [ "$what" = code ]; then
     pip install --no-deps --target /opt/code .
+    exit
+fi
+if [ "$what" = engine ]; then
+    mkdir -p /opt/vllm
+    if [ -n "$1" ]; then
+        python3 -m venv --without-pip /opt/vllm
+        python3 -m pip --python /opt/vllm/bin/python install --find-links /wheels "$1"
+    fi
     exit
 fi
 extras=

@@ -1,12 +1,19 @@
 """Step `rl`: reinforcement learning on episodes under original and augmented harness states."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hat.files import write_json_atomic
+from hat.harness.model import Harness
 from hat.models import ModelRef
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
 from hat.steps.subject import Subject
+
+if TYPE_CHECKING:
+    from hat.training.rl import RolloutEngine
 
 
 def run(
@@ -47,7 +54,10 @@ def run(
     groups = plan_groups(harness, domain, settings.rl, settings.augment, settings.seed)
     _write_tasks(Path(tasks_out), {group.task.digest for group in groups})
     source = open_models().materialise(start)
-    with training_folder("rl", settings.rl.checkpoint_steps) as (work, resume_from):
+    with (
+        training_folder("rl", settings.rl.checkpoint_steps) as (work, resume_from),
+        _engine(settings, source, harness, start.digest) as engine,
+    ):
         model, _ = train_rl(
             source,
             groups,
@@ -57,9 +67,26 @@ def run(
             log=work / "log.jsonl",
             seed=settings.seed,
             resume_from=resume_from,
+            engine=engine,
         )
         publish(model, start, source, work, model_out, metrics_out)
     return None
+
+
+@contextmanager
+def _engine(
+    settings: RunConfig, source: Path, harness: Harness, digest: str
+) -> "Iterator[RolloutEngine | None]":
+    """vLLM for the rollouts, where the settings ask for it."""
+    if settings.rl.rollouts == "local":
+        yield None
+        return
+    from hat.serving.weight_sync import synced_server
+    from hat.training.rl import RolloutEngine
+
+    arguments = settings.rl.engine_arguments
+    with synced_server(source, harness, digest, settings.export, settings.engine, arguments) as server:
+        yield RolloutEngine(server, settings.engine.concurrency, settings.engine.answer_seconds)
 
 
 def _write_tasks(path: Path, digests: set[str]) -> None:

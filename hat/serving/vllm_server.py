@@ -26,6 +26,8 @@ from hat.serving.model_folder import write_serving_model
 _POLL_SECONDS = 0.5
 _GRACE_SECONDS = 30.0
 _TOLD_CHARACTERS = 300
+_ABANDONED_SECONDS = 48 * 3600.0
+"""Several times what any step may take."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +70,24 @@ def served_model(
         EnvironmentFailure: the server does not come up, or the disk is full.
     """
     find_vllm(engine)
-    with staging(hat_home() / "cache" / "engines") as place:
+    with staging(engines_folder()) as place:
         folder = place / "served"
         write_serving_model(model, folder, max_model_len=export.max_model_len, tools=tools_of(harness))
         settings = {**vllm_arguments(harness.name, digest, export), **engine.arguments}
         write_text_atomic(folder / VLLM_SETTINGS, yaml.safe_dump(settings, sort_keys=False))
         with vllm_server(folder, engine, place / "log") as url:
             yield Served(url, model_name(harness.name, digest))
+
+
+def engines_folder() -> Path:
+    """Where models lie while they are served. What a killed step left there is removed once no step can be using it."""
+    folder = hat_home() / "cache" / "engines"
+    if folder.is_dir():
+        for left in folder.iterdir():
+            with suppress(OSError):  # another step may be removing it
+                if time.time() - left.stat().st_mtime > _ABANDONED_SECONDS:
+                    shutil.rmtree(left, ignore_errors=True)
+    return folder
 
 
 @contextmanager

@@ -16,10 +16,9 @@ import httpx
 from hat.errors import EnvironmentFailure
 from hat.files import as_environment_failure
 from hat.harness.model import Harness
-from hat.home import hat_home
 from hat.serving.config import EngineConfig, ExportConfig
 from hat.serving.export import staging
-from hat.serving.vllm_server import Served, served_model
+from hat.serving.vllm_server import Served, engines_folder, served_model
 
 _SECONDS = 600.0
 ROLLOUT_ARGUMENTS: dict[str, Any] = {"logprobs-mode": "processed_logprobs"}
@@ -110,7 +109,7 @@ def synced_server(
         }
     )
     with (
-        staging(hat_home() / "cache" / "engines") as folder,
+        staging(engines_folder()) as folder,
         served_model(model, harness, digest, export, changed) as served,
     ):
         yield SyncedServer(served, folder)

@@ -131,8 +131,9 @@ def _evaluated(
         if settings.engine.kind == "vllm":
             from hat.serving.evaluating import evaluate_served
 
-            served = {"engine": settings.engine, "export": settings.export}
-            document = evaluate_served(*given, wanted, **named, **served)
+            document = evaluate_served(
+                *given, wanted, engine=settings.engine, export=settings.export, **named
+            )
         else:
             document = evaluate(*given, wanted, **named)
         write_json_atomic(folder / _DOCUMENT, document)

@@ -47,8 +47,9 @@ def run(*, config: str, subject: str, model_in: str, evidence_in_dir: str, evide
     if settings.engine.kind == "vllm":
         from hat.serving.served_latency import measure_served_latency
 
-        served = {"engine": settings.engine, "export": settings.export, "environment": about.environment}
-        document = measure_served_latency(*given, **named, **served)
+        document = measure_served_latency(
+            *given, engine=settings.engine, export=settings.export, environment=about.environment, **named
+        )
     else:
         from hat.serving.latency import measure_latency
 

@@ -68,7 +68,7 @@ async def serving(
     connector = aiohttp.TCPConnector(limit=0)
     async with (
         running(config, source, load_template) as service,
-        aiohttp.ClientSession(connector=connector) as session,
+        aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=None)) as session,
     ):
         client = Client(session, service)
         if ready:

@@ -117,8 +117,7 @@ def test_the_server_samples_from_the_weights_that_it_was_given_last(
     assert {rollout.policy_version for rollout in first} == {0}
     assert gap(model, first) < 0.1
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(1.05)
+        model.model.norm.weight.mul_(0.5)  # exact in bfloat16, and every distribution becomes much flatter
     assert gap(model, first) > 0.3  # the changed model is far from the one that was sampled
     with pytest.raises(EnvironmentFailure, match="of policy version 0, the model's of 1"):
         server.check(model, 1)

@@ -22,7 +22,7 @@ from hat.serving.config import EngineConfig, ExportConfig, LatencyConfig
 from hat.serving.evaluating import evaluate_served
 from hat.serving.guarded import foreign_environment
 from hat.serving.served_latency import measure_served_latency
-from hat.serving.vllm_server import find_vllm, served_model
+from hat.serving.vllm_server import engines_folder, find_vllm, served_model
 from tests.support.fake_vllm import REPOSITORY, write_fake_vllm
 
 DIGEST = "a" * 64
@@ -190,3 +190,13 @@ def test_nothing_of_ours_reaches_the_server(monkeypatch: pytest.MonkeyPatch) -> 
     environment = foreign_environment()
     assert environment["VLLM_TARGET_DEVICE"] == "cpu"
     assert not {"AWS_SECRET_ACCESS_KEY", "PYTHONPATH", "HAT_HOME"} & environment.keys()
+
+
+def test_what_a_killed_step_left_is_removed_later_and_not_what_another_uses(tmp_path: Path) -> None:
+    folder = engines_folder()
+    for name in ("abandoned", "in-use"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "weights").write_text("w")
+    old = time.time() - 3 * 24 * 3600
+    os.utime(folder / "abandoned", (old, old))
+    assert [left.name for left in engines_folder().iterdir()] == ["in-use"]

@@ -37,8 +37,9 @@ $(SERVE_VENV)/installed: serve-env/requirements.txt serve-env/vllm/pyproject.tom
 	$(SERVE_VENV)/bin/pip install --quiet --no-deps ./serve-env/vllm
 	touch $@
 
+# Starts SeaweedFS, tritonserver and vLLM itself. Nothing in it may be skipped for want of the environment.
 test-engines: env serve-env
-	$(BIN)/python -m pytest -m engines
+	HAT_SERVE_ENV=$(abspath $(SERVE_VENV)) $(BIN)/python -m pytest -m engines tests/integration/engines
 
 # Speeds, each against a reference in the same run; some minutes, on an otherwise idle machine.
 bench: env
@@ -49,7 +50,7 @@ bench: env
 
 # Overhead of the agent service, throughput and prefix cache, all on vLLM.
 bench-serving: env serve-env
-	$(BIN)/python -m benchmarks.serving
+	HAT_SERVE_ENV=$(abspath $(SERVE_VENV)) $(BIN)/python -m benchmarks.serving
 
 # Ten minutes of load without growth of memory: for a nightly run.
 soak: env

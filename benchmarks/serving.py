@@ -149,9 +149,9 @@ async def measure(
     ):
         while service.follower.pair is None:
             await asyncio.sleep(0.1)
-        engine = VllmEngine(straight, engine_url)
-        assert await engine.serves(harness.name, digest)
-        pair = ServedPair("benchmark", 0, HarnessState.original(harness), digest, domain, engine)
+        model = await VllmEngine(straight, engine_url).find(harness.name, digest)
+        assert model is not None
+        pair = ServedPair("benchmark", 0, HarnessState.original(harness), digest, domain, model)
         before = await cache_counts(session, engine_url)
         pairs = await compare(session, service.url, pair, tasks[:questions], tokens)
         one = await throughput(session, service.url, tasks[questions : 2 * questions], 1)

@@ -5,10 +5,12 @@
 # From the environment:
 #   DOCKER       docker command with BuildKit (default: docker)
 #   PYTHON       interpreter that can import pipelines (default: .venv/bin/python)
-#   BASE_IMAGE   instead of the Containerfiles' pinned base
+#   BASE_IMAGE   instead of the Containerfile's pinned base
+#   VLLM         requirement of the vLLM that the train image gets, e.g. vllm==0.32.0 (default: none)
 #   WHEELS       folder of wheels that are taken before any index's
 #   PIP_CONF     pip's configuration: mirror, torch's index } build secrets:
 #   CA_FILE      certificate authority of that mirror      } never in a layer
+# The last three default to what pip on this machine is told (find-links, index-url and the like, cert).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,20 +24,41 @@ commit=$(git rev-parse HEAD)
 [ -z "$(git status --porcelain -- hat components pipelines pyproject.toml constraints.txt)" ] || commit=$commit-changed
 
 context=$(mktemp -d)
-trap 'rm -rf "$context"' EXIT
+trap 'rm -rf "$context" "$context.pip"' EXIT
 git ls-files -z --cached --others --exclude-standard -- hat components pipelines pyproject.toml constraints.txt LICENSE |
     xargs -0 cp --parents -t "$context"
+cp images/install.sh "$context"
+# Where they are not given: what makes pip work on this machine, as far as a build can follow it.
+setting() { # pip's value of a setting, from the environment or from its files; empty where it has none
+    local variable
+    variable=PIP_$(tr 'a-z-' 'A-Z_' <<<"$1")
+    printf '%s' "${!variable:-$("$PYTHON" -m pip config get "global.$1" 2>/dev/null || true)}"
+}
+CA_FILE=${CA_FILE-$(setting cert)}
+if [ -z "${PIP_CONF:-}" ]; then
+    PIP_CONF=$context.pip
+    echo "[global]" >"$PIP_CONF"
+    for name in index-url extra-index-url trusted-host; do
+        value=$(setting "$name" | tr ' ' '\n' | grep -v '^file:' | tr '\n' ' ' || true)
+        [ -z "${value// /}" ] || echo "$name = $value" >>"$PIP_CONF"
+    done
+fi
+WHEELS=${WHEELS-$(setting find-links)}
 mkdir "$context/wheels"
-[ -z "${WHEELS:-}" ] || cp "$WHEELS"/*.whl "$context/wheels/"
+if [ -d "${WHEELS:-}" ]; then
+    find "$WHEELS" -maxdepth 1 -name '*.whl' -exec cp -t "$context/wheels" {} +
+fi
 
-arguments=(--build-arg "COMMIT=$commit" --build-arg "CODE_VERSION=$code_version" --network host)
+arguments=(--label "org.opencontainers.image.revision=$commit" --label "hat.code-version=$code_version")
+arguments+=(--label org.opencontainers.image.licenses=Apache-2.0 --network host)
+[ -z "${VLLM:-}" ] || arguments+=(--build-arg "VLLM=$VLLM")
 [ -z "${BASE_IMAGE:-}" ] || arguments+=(--build-arg "BASE_IMAGE=$BASE_IMAGE")
 [ -z "${PIP_CONF:-}" ] || arguments+=(--secret "id=pip,src=$PIP_CONF")
 [ -z "${CA_FILE:-}" ] || arguments+=(--secret "id=ca,src=$CA_FILE")
 
 for family in "${families[@]}"; do
     tag=hat-python-$family:${code_version:0:12}
-    DOCKER_BUILDKIT=1 "$DOCKER" build --progress plain --file "images/$family/Containerfile" --tag "$tag" \
-        "${arguments[@]}" "$context"
+    DOCKER_BUILDKIT=1 "$DOCKER" build --progress plain --file images/Containerfile --target "$family" --tag "$tag" \
+        --label "org.opencontainers.image.title=hat-python-$family" "${arguments[@]}" "$context"
     echo "built $tag"
 done

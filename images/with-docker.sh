@@ -28,7 +28,9 @@ client() {
 install_packages() {
     [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null ||
         fail "$1 is missing" "Install and start Docker with BuildKit, or run this as root on Debian."
-    apt-get update -qq && apt-get install -y -qq --no-install-recommends docker.io debootstrap ||
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends docker.io debootstrap &&
+        # Debian 13 and later have BuildKit's client in a package of its own.
+        { ! apt-cache show docker-buildx >/dev/null 2>&1 || apt-get install -y -qq docker-buildx; } ||
         fail "Debian's packages docker.io and debootstrap cannot be installed" "See apt's message above."
 }
 
@@ -43,8 +45,9 @@ if ! "$DOCKER" info >/dev/null 2>&1; then
     mkdir -p "$data"
     export DOCKER_HOST=unix://$data/docker.sock
     # Steps share the host's network, so the daemon need not touch its firewall.
+    # Never the driver that Docker falls back to: it copies a whole image for each layer, and so fills the disk.
     dockerd --data-root "$data/root" --exec-root "$data/exec" --pidfile "$data/docker.pid" --host "$DOCKER_HOST" \
-        --bridge=none --iptables=false --ip6tables=false --ip-forward=false >"$data/dockerd.log" 2>&1 &
+        --storage-driver overlay2 --bridge=none --iptables=false --ip6tables=false --ip-forward=false >"$data/dockerd.log" 2>&1 &
     daemon=$!
     trap 'kill "$daemon" 2>/dev/null; wait "$daemon" 2>/dev/null || true' EXIT
     for _ in $(seq 60); do
@@ -56,9 +59,9 @@ if ! "$DOCKER" info >/dev/null 2>&1; then
         fail "dockerd does not start" "The end of $data/dockerd.log: $(tail -n 1 "$data/dockerd.log")"
 fi
 
-pinned=$(sed -n 's/^ARG BASE_IMAGE=//p' images/cpu/Containerfile)
+pinned=$(sed -n 's/^ARG BASE_IMAGE=//p' images/Containerfile)
 if [ -z "${BASE_IMAGE:-}" ] && ! "$DOCKER" image inspect "$pinned" >/dev/null 2>&1 &&
-    ! timeout 300 "$DOCKER" pull --quiet "$pinned" >/dev/null 2>&1; then
+    ! timeout 120 "$DOCKER" pull --quiet "$pinned" >/dev/null 2>&1; then
     BASE_IMAGE=hat-base:bookworm
     if ! "$DOCKER" image inspect "$BASE_IMAGE" >/dev/null 2>&1; then
         echo "The pinned base cannot be pulled: making a Debian base with debootstrap." >&2

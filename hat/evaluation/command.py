@@ -89,7 +89,7 @@ def _evaluate_full(
 ) -> dict[str, Any]:
     """The document of full suites; of the settings, split, seed and decoding count."""
     settings = SuiteSettings(split=config.split, seed=config.seed, items=items)
-    domain = get_domain(harness.domain)
+    domain = domain_of(harness)
     for suite in suites:
         build_suite(suite, harness, domain, settings)
     folder, digest = _locate(model)

@@ -1,5 +1,6 @@
 """The evidence folder: read with every fault kept as a finding; and its subject, written."""
 
+import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -135,6 +136,14 @@ def write_subject(
     return complete
 
 
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object's value. Of a key that is there twice JSON readers keep one or the other, and people see both."""
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("an object has a key twice")
+    return value
+
+
 class _Reader:
     """Reads the folder's documents, keeping faults and digests."""
 
@@ -152,17 +161,17 @@ class _Reader:
             return None
         self.met = True
         try:
-            text = path.read_text(encoding="utf-8")
-            self.digests[name] = sha256_text(text)
+            data = path.read_bytes()
+            self.digests[name] = hashlib.sha256(data).hexdigest()
             # json accepts NaN, which must be reported as such and not as a broken file.
-            value: Any = json.loads(text)
+            value: Any = json.loads(data.decode("utf-8"), object_pairs_hook=_no_key_twice)
             return model.model_validate(value)
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(str(part) for part in first["loc"])
             more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
             self.fault(name, f"{key}: {first['msg']}{more}")
-        except (OSError, UnicodeDecodeError, RecursionError, json.JSONDecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             self.fault(name, f"cannot be read: {error}")
         return None
 

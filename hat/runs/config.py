@@ -13,7 +13,7 @@ from hat.errors import BadInput
 from hat.evaluation.config import EvaluateConfig
 from hat.files import read_json, write_json_atomic
 from hat.promotion.config import GateConfig
-from hat.serving.config import ExportConfig, LatencyConfig
+from hat.serving.config import EngineConfig, ExportConfig, LatencyConfig
 from hat.training.config import OPDConfig, RLConfig, SFTConfig
 from hat.training.distributed.config import DistributedConfig
 from hat.trajectories.config import GenerateConfig, ValidateConfig
@@ -63,6 +63,8 @@ class RunConfig(BaseModel):
     """Reinforcement learning."""
     export: ExportConfig = ExportConfig()
     """Packages for serving."""
+    engine: EngineConfig = EngineConfig()
+    """What runs the models that are judged."""
     latency: LatencyConfig = LatencyConfig()
     """How answers are timed."""
     evaluate: EvaluateConfig = EvaluateConfig()

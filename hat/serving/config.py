@@ -1,4 +1,4 @@
-"""Settings of export and of the latency measurement."""
+"""Settings of export, of the engine that judges a model, and of the latency measurement."""
 
 from typing import Literal
 
@@ -22,6 +22,29 @@ class ExportConfig(BaseModel):
     """Do not compile the model in vLLM: needed on a CPU; turn it off for an accelerator."""
     license: str = ""
     """SPDX id of the base model's licence for the model card; empty: known for the default base only."""
+
+
+class EngineConfig(BaseModel):
+    """What runs the models that `screen`, `evaluate` and `latency` judge."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["transformers", "vllm"] = "transformers"
+    """`transformers`: in the step's process, on its CPU. `vllm`: vLLM's server, which the step starts and ends."""
+    command: str = Field(default="vllm", min_length=1)
+    """vLLM's executable, by name or path. vLLM lives in an environment of its own."""
+    variables: dict[str, str] = {}
+    """Environment variables for it, e.g. `VLLM_TARGET_DEVICE: cpu`."""
+    arguments: dict[str, str | int | float | bool] = {}
+    """Arguments of `vllm serve`, long names without dashes, beside those of the export."""
+    start_seconds: float = Field(default=600.0, gt=0)
+    """Patience with its start, in which it loads the weights."""
+    concurrency: int = Field(default=8, ge=1)
+    """Episodes played at once in an evaluation, and so requests in flight."""
+    answer_seconds: float = Field(default=300.0, gt=0)
+    """Patience with one turn in an evaluation."""
+    exclusive: bool = False
+    """You state that nothing else uses the device while latency is measured; a client of a server cannot see that."""
 
 
 class LatencyConfig(BaseModel):

@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from hat.domains.base import Task, get_domain
+from hat.domains.base import Domain, Task, get_domain
 from hat.errors import BadInput, EnvironmentFailure
 from hat.files import write_json_atomic
 from hat.harness.registry import Registry
@@ -65,22 +65,44 @@ async def _load_test(
         load = _load(
             policies.policy(environment or pair["environment"], where=str(policy_file)).latency, policy_file
         )
-        count = requests_to_send(load, config)
         domain = get_domain(Registry(registry).load(pair["harness"], pair["version"]).domain)
-        room = domain.sample_session(config.seed, config.split)
-        tasks = domain.sample_tasks(config.split, count, config.seed, session=room)
-        answer = _asking(session, f"{url}{QUESTIONS}", tasks, config.timeout_seconds)
-        requests = await drive(answer, count, load, config, lambda done: progress(done, count))
-        if await _pair(session, url) != pair:
-            raise EnvironmentFailure(
-                "the service changed its pair during the load test",
-                where=url,
-                mend="Run it again: the times of two pairs are no evidence for either.",
-            )
-    document = _document(pair, load, config, requests, tasks, exclusive)
+        document = await measure_service(
+            session, url, load, domain, config, exclusive=exclusive, progress=progress
+        )
     if out is not None:
         write_json_atomic(out, document)
     return document
+
+
+async def measure_service(
+    session: aiohttp.ClientSession,
+    url: str,
+    load: LatencyPolicy,
+    domain: Domain,
+    config: LatencyConfig,
+    *,
+    exclusive: bool,
+    progress: Progress = lambda done, total: None,
+) -> dict[str, Any]:
+    """`latency.json` of a service under a load, by a client session without a bound on its connections.
+
+    Raises:
+        BadInput: fewer questions than warm-up, or more than the domain can ask in one room.
+        EnvironmentFailure: the service is not ready, or changed its pair meanwhile.
+    """
+    pair = await _pair(session, url)
+    count = requests_to_send(load, config)
+    room = domain.sample_session(config.seed, config.split)
+    tasks = domain.sample_tasks(config.split, count, config.seed, session=room)
+    answer = _asking(session, f"{url}{QUESTIONS}", tasks, config.timeout_seconds)
+    requests = await drive(answer, count, load, config, lambda done: progress(done, count))
+    if await _pair(session, url) != pair:
+        raise EnvironmentFailure(
+            "the service changed its pair during the load test",
+            where=url,
+            mend="Run it again: the times of two pairs are no evidence for either.",
+        )
+    return _document(pair, load, config, requests, tasks, exclusive)
 
 
 def _document(

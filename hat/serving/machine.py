@@ -1,10 +1,12 @@
 """What a latency depends on besides the program: the processor, and who else uses it."""
 
 import os
+import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+_LISTING_SECONDS = 60.0
 _LARGEST_OTHERS_SHARE = 0.1
 """Of our cores' time: what an idle machine's own services stay below."""
 
@@ -31,6 +33,16 @@ def cpu_name() -> str:
         return ""
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, "")
+
+
+def hardware() -> str:
+    """What a served model runs on here, as gate policies name it: the accelerator's name by NVIDIA's tool, or `cpu`."""
+    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_LISTING_SECONDS)
+    except (OSError, subprocess.SubprocessError):
+        return "cpu"
+    return ", ".join(sorted({line.strip() for line in result.stdout.splitlines() if line.strip()})) or "cpu"
 
 
 def load_average() -> float:

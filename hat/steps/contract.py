@@ -26,7 +26,7 @@ STEPS = (
     StepContract("resolve", reusable=False),
     StepContract(
         "screen",
-        ("evaluate", "latency", "gate"),
+        ("evaluate", "latency", "engine", "export", "gate"),
         (
             "base",
             "production",
@@ -49,11 +49,25 @@ STEPS = (
     StepContract("export", ("export", "sft", "opd", "rl"), ("base",), trains=True),
     StepContract(
         "evaluate",
-        ("evaluate", "augment"),
-        ("base", "production", "production_version", "production_harness_digest"),
+        ("evaluate", "augment", "engine", "export"),
+        # The evidence names environment and head of the ledger: taken from a run against another, it would not fit.
+        (
+            "base",
+            "production",
+            "production_version",
+            "production_harness_digest",
+            "environment",
+            "ledger_head",
+        ),
         trains=True,
     ),
-    StepContract("latency", ("latency",), ("gate_policy", "environment"), reusable=False, trains=True),
+    StepContract(
+        "latency",
+        ("latency", "engine", "export"),
+        ("gate_policy", "environment"),
+        reusable=False,
+        trains=True,
+    ),
     StepContract(
         "decide",
         ("gate",),

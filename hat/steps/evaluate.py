@@ -23,6 +23,7 @@ from hat.runs.config import RunConfig
 from hat.runs.harness_archive import fetch_harness, has_harness
 from hat.runs.places import open_run_store
 from hat.runs.progress import report
+from hat.serving import machine
 from hat.steps.journal import remember
 from hat.steps.subject import Subject
 from hat.storage import Store
@@ -78,8 +79,8 @@ def run(
             models=SubjectModels(**{role: reference.digest for role, reference in models.items()}),
             previous_harness=previous,
             ledger_head=about.ledger_head,
-            engine="transformers",
-            hardware="cpu",
+            engine=settings.engine.kind,
+            hardware="cpu" if settings.engine.kind == "transformers" else machine.hardware(),
             training_items=None,
         ),
         _training_digests(store, about, trajectories_dir, tasks_in),
@@ -121,15 +122,20 @@ def _evaluated(
     """The evaluation document of one model."""
 
     def work(folder: Path) -> None:
-        document = evaluate(
-            ModelStore(store).materialise(model),
-            harness,
-            get_domain(settings.domain or harness.domain),
-            wanted,
-            model=model.base,
-            model_digest=model.digest,
-            progress=lambda done, total: report(STEP, done, total, f"{role} model"),
-        )
+        given = (ModelStore(store).materialise(model), harness, get_domain(settings.domain or harness.domain))
+        named: dict[str, Any] = {
+            "model": model.base,
+            "model_digest": model.digest,
+            "progress": lambda done, total: report(STEP, done, total, f"{role} model"),
+        }
+        if settings.engine.kind == "vllm":
+            from hat.serving.evaluating import evaluate_served
+
+            document = evaluate_served(
+                *given, wanted, engine=settings.engine, export=settings.export, **named
+            )
+        else:
+            document = evaluate(*given, wanted, **named)
         write_json_atomic(folder / _DOCUMENT, document)
 
     parts: Mapping[str, Any] = {
@@ -139,6 +145,8 @@ def _evaluated(
         "model": model.digest,
         "settings": wanted.model_dump(mode="json"),
     }
+    if settings.engine.kind == "vllm":
+        parts = {**parts, "engine": "vllm", "hardware": machine.hardware()}
     folder = Path(tempfile.mkdtemp(prefix="hat-evaluation-"))
     try:
         remember(store, "evaluation", parts, folder, work)

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 from hat.domains.base import get_domain
 from hat.errors import EnvironmentFailure
@@ -20,28 +21,39 @@ STEP = "latency"
 def run(*, config: str, subject: str, model_in: str, evidence_in_dir: str, evidence_out_dir: str) -> None:
     """Copy the evidence and write ``latency.json`` beside it.
 
-    The candidate is decoded in bfloat16, so with exactly the weights that `export` publishes.
+    The candidate is decoded in bfloat16, so with exactly the weights that `export` publishes: by the in-process engine,
+    or by the agent service in front of vLLM.
 
     Raises:
         BadInput: the gate has no policy for the run's environment, or too few questions are asked for.
         EnvironmentFailure: the disk is full.
     """
-    from hat.serving.latency import measure_latency
-
     settings, about = RunConfig.read(config), Subject.read(subject)
     store = open_run_store()
     harness = about.load_harness(store)
     policy = parse_policies(about.gate_policy, where="gate.yaml").policy(about.environment)
     reference = ModelRef.read(Path(model_in))
-    document = measure_latency(
+    given = (
         ModelStore(store).materialise(reference),
         harness,
         get_domain(settings.domain or harness.domain),
         policy.latency,
         settings.latency,
-        model_digest=reference.digest,
-        progress=lambda done, total: report(STEP, done, total, "questions"),
     )
+    named: dict[str, Any] = {
+        "model_digest": reference.digest,
+        "progress": lambda done, total: report(STEP, done, total, "questions"),
+    }
+    if settings.engine.kind == "vllm":
+        from hat.serving.served_latency import measure_served_latency
+
+        document = measure_served_latency(
+            *given, engine=settings.engine, export=settings.export, environment=about.environment, **named
+        )
+    else:
+        from hat.serving.latency import measure_latency
+
+        document = measure_latency(*given, **named)
     try:
         shutil.copytree(evidence_in_dir, evidence_out_dir, dirs_exist_ok=True)
     except (OSError, shutil.Error) as error:

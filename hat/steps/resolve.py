@@ -60,6 +60,11 @@ def run(
     check_disk(hat_home())
     if config.generate.policy == "endpoint":
         check_endpoint(config.generate.endpoint)
+    if config.engine.kind == "vllm" or (config.rl.rollouts == "vllm" and config.rl.steps):
+        # Costly to import, and whoever submits a run reads its settings through this module.
+        from hat.serving.vllm_server import find_vllm
+
+        find_vllm(config.engine)
     config = with_wordings(_with_mined(config, store), store)
     version = published_version(store, harness, version)
     files = published(store, harness, version)

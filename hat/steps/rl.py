@@ -1,5 +1,7 @@
 """Step `rl`: reinforcement learning on episodes under original and augmented harness states."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ from hat.steps.subject import Subject
 
 if TYPE_CHECKING:
     from hat.training.mixture import Unit
+    from hat.training.rl import RolloutEngine
     from hat.training.rollouts import Group
 
 SCREENING = "screening.json"
@@ -63,7 +66,10 @@ def run(
     else:
         groups = plan_groups(harness, domain, settings.rl, settings.augment, settings.seed)
     _write_tasks(Path(tasks_out), {group.task.digest for group in groups})
-    with workplace("rl", settings.rl.checkpoint_steps) as place:
+    with (
+        workplace("rl", settings.rl.checkpoint_steps) as place,
+        _engine(settings, source, harness, start.digest) as engine,
+    ):
         model, _ = train_rl(
             source,
             groups,
@@ -75,6 +81,7 @@ def run(
             callbacks=place.callbacks,
             resume_from=place.resume_from,
             replayed=replayed_packs(settings.rl.replay_every, settings, about, trajectories_dir, source),
+            engine=engine,
         )
         note = "rejection-sampled SFT in place of RL" if settings.rl.method == "rejection_sft" else ""
         publish(model, start, source, place.folder, model_out, metrics_out, note)
@@ -123,6 +130,22 @@ def _screened(
     if run_id():
         open_run_store().put(f"runs/{run_id()}/{SCREENING}", canonical_json(document).encode())
     return kept
+
+
+@contextmanager
+def _engine(
+    settings: RunConfig, source: Path, harness: Harness, digest: str
+) -> "Iterator[RolloutEngine | None]":
+    """vLLM for the rollouts, where the settings ask for it."""
+    if settings.rl.rollouts == "local":
+        yield None
+        return
+    from hat.serving.weight_sync import synced_server
+    from hat.training.rl import RolloutEngine
+
+    arguments = settings.rl.engine_arguments
+    with synced_server(source, harness, digest, settings.export, settings.engine, arguments) as server:
+        yield RolloutEngine(server, settings.engine.concurrency, settings.engine.answer_seconds)
 
 
 def _write_tasks(path: Path, digests: set[str]) -> None:

@@ -151,6 +151,11 @@ class RLConfig(BaseModel):
     """Sampling temperature; the policy that is improved is the one at this temperature."""
     max_new_tokens: Positive = 96
     """Length at which one turn of a rollout is cut."""
+    rollouts: Literal["local", "vllm"] = "local"
+    """`local`: a bf16 copy in the trainer's process. `vllm`: `engine`'s server in the trainer's pod, given the new
+    weights after each step."""
+    engine_arguments: dict[str, str | int | float | bool] = {}
+    """With `vllm`: arguments of that server beside `engine.arguments`, e.g. the share of memory that it may take."""
     learning_rate: LearningRate = 2e-6
     """Constant learning rate of AdamW."""
     updates_per_rollout: Positive = 1

@@ -9,6 +9,7 @@ vocabulary projected at sampled tokens only.
 import copy
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,10 @@ from trl.models.utils import _ForwardRedirection
 from trl.trainer.utils import split_tensor_dict
 
 from hat.agent.policies.local import LocalPolicy
+from hat.agent.policies.served import ServedPolicy
 from hat.domains.base import Domain
 from hat.files import canonical_json, sha256_text
+from hat.serving.weight_sync import SyncedServer
 from hat.training.arguments import common_arguments
 from hat.training.checkpoints import SettingsInCheckpoints
 from hat.training.collator import PackCollator, step_loss
@@ -39,9 +42,20 @@ from hat.training.metrics import StepLog
 from hat.training.preflight import check_generation_markers, check_size
 from hat.training.replay import Replay, replay_of
 from hat.training.rewards import COMPONENTS, group_differences, segment_advantages
-from hat.training.rollouts import CALLS, REPLY, Group, ScoredRollout, play_groups
+from hat.training.rollouts import CALLS, REPLY, Group, RolloutPolicy, ScoredRollout, play_groups
 from hat.training.safety import StopOnBrokenNumbers
 from hat.training.segments import policy_loss, supervised_loss
+
+
+@dataclass(frozen=True)
+class RolloutEngine:
+    """A server that plays the rollouts."""
+
+    server: SyncedServer
+    concurrency: int
+    """Episodes played at once."""
+    answer_seconds: float
+    """Patience with one turn."""
 
 
 class EpisodeTrainer(GRPOTrainer):
@@ -60,9 +74,11 @@ class EpisodeTrainer(GRPOTrainer):
         arguments: GRPOConfig,
         callbacks: Sequence[TrainerCallback] = (),
         replay: Replay | None = None,
+        engine: "RolloutEngine | None" = None,
     ) -> None:
         # Copied before TRL replaces the model's forward, which a copy would share with the original.
-        self.decoder = DecodeCopy(model)
+        self.decoder: Any = DecodeCopy(model) if engine is None else engine.server
+        self._engine = engine
         # In the precision of training, so that rounding alone is no divergence.
         self._start = copy.deepcopy(model).eval().requires_grad_(False)
         self._groups = groups
@@ -99,21 +115,34 @@ class EpisodeTrainer(GRPOTrainer):
         turn = own * share.num_processes + share.process_index
         candidates = [(turn * count + offset) % len(self._groups) for offset in range(count)]
         indices = [index for index in candidates for _ in range(size)]
-        policy = LocalPolicy(
-            (self.decoder.model, self.processing_class),
-            max_new_tokens=self._config.max_new_tokens,
-            batch_size=len(indices),
-            temperature=self._config.temperature,
-            seed=self.args.seed * 1_000_003 + version,
-            log_probs=True,
-            name=f"rl:{version}",
-        )
+        policy = self._policy(len(indices), version)
         played = play_groups(policy, self._groups, indices, self._domain, self.decoder.version)
         differences = group_differences([rollout.rewards for rollout in played], self._weights, size)
         best = sorted(range(count), key=lambda group: -differences[group])[: self._config.groups_per_step]
         self.last_rollouts = [r for group in sorted(best) for r in played[group * size : (group + 1) * size]]
         self._tried = {"groups_tried": count, "groups_that_differ": sum(value > 0 for value in differences)}
         return self.last_rollouts
+
+    def _policy(self, episodes: int, version: int) -> RolloutPolicy:
+        """The policy at ``version``, for so many episodes at once."""
+        sampling: dict[str, Any] = {
+            "max_new_tokens": self._config.max_new_tokens,
+            "temperature": self._config.temperature,
+            "seed": self.args.seed * 1_000_003 + version,
+            "name": f"rl:{version}",
+        }
+        if self._engine is None:
+            loaded = (self.decoder.model, self.processing_class)
+            return LocalPolicy(loaded, batch_size=episodes, log_probs=True, **sampling)
+        served = self._engine.server.served
+        return ServedPolicy(
+            served.url,
+            served.model,
+            self.processing_class,
+            concurrency=self._engine.concurrency,
+            answer_seconds=self._engine.answer_seconds,
+            **sampling,
+        )
 
     def step_notes(self) -> dict[str, Any]:
         """What `hat.training.metrics.StepLog` adds to a step's line: what each group was and earned."""
@@ -231,11 +260,12 @@ def train_rl(
     callbacks: Sequence[TrainerCallback] = (),
     resume_from: Path | None = None,
     replayed: PackCollator | None = None,
+    engine: "RolloutEngine | None" = None,
 ) -> tuple[Any, PreTrainedTokenizerBase]:
     """Improve the model in ``start`` on ``groups``, ``config.candidate_groups`` of them in each step.
 
     ``work`` receives the Trainer's checkpoints; ``log`` one JSON line a step. ``replayed`` has the supervised packs of
-    ``config.replay_every``.
+    ``config.replay_every``. ``engine`` plays the rollouts; None: a copy of the model in this process.
 
     Raises:
         BadInput: fewer groups than one step needs, packs to replay are not given or have no generation markers, a
@@ -264,6 +294,7 @@ def train_rl(
         _arguments(config, work, seed),
         (written, *callbacks),
         replay,
+        engine,
     )
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(StepLog("rl", log, trainer.step_notes))

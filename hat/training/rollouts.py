@@ -3,11 +3,13 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from hat.agent.calls import OPEN_TAG
 from hat.agent.episode import Episode
 from hat.agent.faults import ALL_FAULTS, FaultSchedule, with_faults
-from hat.agent.policies.local import LocalPolicy, Rollout
+from hat.agent.policies.local import Rollout
+from hat.agent.policy import Executor
 from hat.augment.config import AugmentConfig
 from hat.augment.plan import expert_gold, prove_states
 from hat.augment.sampler import sample_state
@@ -25,6 +27,15 @@ RL_SEEDS = 7_000_000
 
 NO_SEGMENT, CALLS, REPLY = 0, 1, 2
 """What a completion token belongs to: nothing that was sampled, a turn with tool calls, a reply."""
+
+
+class RolloutPolicy(Protocol):
+    """What plays rollouts: `hat.agent.policies.local.LocalPolicy` or `hat.agent.policies.served.ServedPolicy`."""
+
+    name: str
+    tokens: Any
+
+    def roll_out(self, episodes: Sequence[Episode], execute: Executor) -> list[Rollout]: ...
 
 
 @dataclass(frozen=True)
@@ -144,7 +155,11 @@ def scores_of(domain: Domain, episode: Episode, policy: str = "") -> Scores:
 
 
 def play_groups(
-    policy: LocalPolicy, groups: Sequence[Group], indices: Sequence[int], domain: Domain, policy_version: int
+    policy: RolloutPolicy,
+    groups: Sequence[Group],
+    indices: Sequence[int],
+    domain: Domain,
+    policy_version: int,
 ) -> list[ScoredRollout]:
     """Play one episode for each of ``indices``: numbers of ``groups``, each as often as it has rollouts.
 
@@ -165,7 +180,7 @@ def play_groups(
 
 
 def _score(
-    policy: LocalPolicy,
+    policy: RolloutPolicy,
     episode: Episode,
     rollout: Rollout,
     group: Group,

@@ -14,9 +14,10 @@ from hat.harness.registry import Registry
 from hat.promotion.ledger import production
 from hat.promotion.semver import precedence
 from hat.runs.harness_archive import publish_harness
-from hat.runs.record import read_record, record_key
+from hat.runs.record import RunRecord, read_record, record_key
 from hat.storage import Store
 from pipelines import kubeflow
+from pipelines.deciding import DECISIONS
 from pipelines.kubeflow import Connection, KubeflowRun, Reference
 from pipelines.kubeflow.connection import NotThere
 from pipelines.start import RunRequest
@@ -120,7 +121,13 @@ def _hold(registry: Registry, name: str) -> str | None:
 
 
 def _again(order: WatchOrder, last: Submission) -> bool:
-    """Whether a run that ended without doing its work is to be followed by another. A verdict is work done."""
+    """Whether a run that ended without doing its work is to be followed by another. A verdict is work done.
+
+    The loser of a race is decided again, whatever `attempts` says: its pair was compared with what is not in production
+    any more. What it trained is reused.
+    """
+    if last.lost_race and last.attempt < order.attempts + DECISIONS - 1:
+        return True
     return last.ended and last.state in ("FAILED", "CANCELED", "DELETED") and last.attempt < order.attempts
 
 
@@ -190,27 +197,35 @@ def _ask(store: Store, connection: Connection, known: Submission) -> Submission:
     except NotThere:
         run = KubeflowRun(known.run_id, known.run_name, "DELETED")
     ended = run.ended or run.state == "DELETED"
-    update = {"state": run.state, "ended": ended, "verdict": _verdict(store, run.run_id) if ended else ""}
+    record = _record(store, run.run_id) if ended else None
+    update = {
+        "state": run.state,
+        "ended": ended,
+        "verdict": (record.verdict or "") if record else "",
+        "lost_race": record is not None and record.lost_race,
+    }
     asked = known.model_copy(update=update)
     if asked != known:
         submissions.write(store, asked)
     return asked
 
 
-def _verdict(store: Store, run_id: str) -> str:
-    if not store.exists(record_key(run_id)):
-        return ""
-    return read_record(store, run_id).verdict or ""
+def _record(store: Store, run_id: str) -> RunRecord | None:
+    """What the run's last step wrote; None where it did not get to run."""
+    return read_record(store, run_id) if store.exists(record_key(run_id)) else None
 
 
 def _outcome(submission: Submission) -> Outcome:
     kind: Kind = "finished" if submission.ended else "running"
     without = f"no verdict: {submission.state}" if submission.ended else submission.state
+    note = submission.verdict or without
+    if submission.lost_race:
+        note = f"STALE_BASELINE after {submission.attempt} decisions: another pair went into production each time"
     return Outcome(
         submission.harness,
         submission.version,
         kind,
-        submission.verdict or without,
+        note,
         run_id=submission.run_id,
         digest=submission.harness_digest,
         commit=submission.commit,

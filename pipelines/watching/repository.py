@@ -3,6 +3,7 @@
 import hashlib
 import os
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -73,11 +74,9 @@ class Repository:
 
     def commit_files(self, parent: str, files: Mapping[str, str], message: str) -> str:
         """A commit on top of ``parent`` with some files' texts replaced; touches neither working tree nor branch."""
-        index = self.folder / f"hat-watch-{parent}.index"
-        if (self.folder / ".git").is_dir():
-            index = self.folder / ".git" / index.name
-        environment = {"GIT_INDEX_FILE": str(index), **_IDENTITY}
-        try:
+        # An index of our own: another watcher may commit in the same clone at the same time.
+        with tempfile.TemporaryDirectory(prefix="hat-watch-index-") as place:
+            environment = {"GIT_INDEX_FILE": str(Path(place) / "index"), **_IDENTITY}
             self.git("read-tree", parent, environment=environment)
             for path, text in sorted(files.items()):
                 blob = self.git("hash-object", "-w", "--stdin", text=text)
@@ -85,8 +84,6 @@ class Repository:
                     "update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", environment=environment
                 )
             tree = self.git("write-tree", environment=environment)
-        finally:
-            index.unlink(missing_ok=True)
         return self.git("commit-tree", tree, "-p", parent, "-m", message, environment=environment)
 
     def push(self, commit: str, branch: str) -> bool:

@@ -51,6 +51,8 @@ class Submission(BaseModel):
     """Whether the state is final."""
     verdict: str = ""
     """The gate's word, from the run's record."""
+    lost_race: bool = False
+    """Whether its pair passed and another went into production first (STALE_BASELINE)."""
 
     @property
     def key(self) -> str:

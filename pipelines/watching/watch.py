@@ -129,6 +129,8 @@ def status_state(outcome: Outcome) -> State | None:
     if outcome.kind == "refused":
         return "failure"
     if outcome.kind == "finished":
+        if outcome.state != "SUCCEEDED":  # a verdict that a later step could not act on, or none
+            return "error"
         by_verdict: dict[str, State] = {"PASS": "success", "FAIL": "failure"}
         return by_verdict.get(outcome.verdict, "error")
     return None

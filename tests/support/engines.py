@@ -41,8 +41,10 @@ def free_ports(count: int) -> list[int]:
 
 
 def require_environment() -> Path:
-    """The serving environment's folder; tests without it are skipped."""
+    """The serving environment's folder. Tests without it are skipped, but fail where `HAT_SERVE_ENV` promises it."""
     if not (ENVIRONMENT / "installed").exists():
+        if "HAT_SERVE_ENV" in os.environ:
+            pytest.fail(f"HAT_SERVE_ENV={ENVIRONMENT} is no finished serving environment: make serve-env")
         pytest.skip("no serving environment: make serve-env")
     return ENVIRONMENT
 

@@ -29,6 +29,10 @@ class FakeEngine:
     faults: list[str] = field(default_factory=list)
     seconds: float = 0.0
     """How long a turn takes."""
+    asked: list[str] = field(default_factory=list)
+    """The model that each request named."""
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    """What was asked, in order."""
     served: int = 0
     cancelled: int = 0
     """Requests whose client went away."""
@@ -44,12 +48,22 @@ class FakeEngine:
                 connection.transport.abort()
         await self.runner.cleanup()
 
+    async def say_healthy(self, request: web.Request) -> web.Response:
+        return web.Response()
+
     async def list_models(self, request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": name} for name in self.models]})
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
+        self.asked.append(body["model"])
+        if body["model"] not in self.models:
+            return web.json_response({"error": {"message": "no such model"}}, status=404)
+        self.bodies.append(body)
         fault = self.faults.pop(0) if self.faults else ""
+        if not body.get("stream"):
+            message = {"role": "assistant", "content": self.turn(body["messages"])}
+            return web.json_response({"choices": [{"message": message}]})
         if fault.isdigit():
             return web.json_response({"error": {"message": "as told"}}, status=int(fault))
         if fault == "not-events":
@@ -86,6 +100,7 @@ async def fake_engine(*models: str, port: int = 0, **settings: Any) -> AsyncIter
     """A running engine that lists ``models``."""
     engine = FakeEngine(list(models), **settings)
     app = web.Application(client_max_size=1 << 22)
+    app.router.add_get("/health", engine.say_healthy)
     app.router.add_get("/v1/models", engine.list_models)
     app.router.add_post("/v1/chat/completions", engine.complete)
     runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)

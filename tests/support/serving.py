@@ -42,6 +42,15 @@ class Client:
         while (await self.get("/readyz"))[0] != 200:
             await asyncio.sleep(0.01)
 
+    async def until_not_ready(self, because: str) -> None:
+        """Until it says why it is not ready, and that is ``because``: a part of the reason."""
+        while True:
+            status, text = await self.get("/readyz")
+            assert status == 503, text
+            if because in text:
+                return
+            await asyncio.sleep(0.01)
+
 
 @asynccontextmanager
 async def serving(
@@ -59,10 +68,10 @@ async def serving(
     connector = aiohttp.TCPConnector(limit=0)
     async with (
         running(config, source, load_template) as service,
-        aiohttp.ClientSession(connector=connector) as session,
+        aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=None)) as session,
     ):
         client = Client(session, service)
         if ready:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(120):
                 await client.until_ready()
         yield client

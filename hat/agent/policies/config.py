@@ -28,3 +28,5 @@ class EndpointConfig(BaseModel):
     """Sampling temperature."""
     max_new_tokens: int = Field(default=512, ge=1)
     """Bound of one turn."""
+    raw_calls: bool = False
+    """Ask vLLM for a turn's raw text, calls unparsed: for a model whose calls our own strict parser is to judge."""

@@ -140,6 +140,9 @@ class EndpointPolicy:
         }
         if tools:
             body["tools"] = list(tools)
+        if self.config.raw_calls:
+            # Without special tokens the tags of calls could be lost; with `none`, tools stay in the prompt.
+            body |= {"skip_special_tokens": False} | ({"tool_choice": "none"} if tools else {})
         problem = ""
         for attempt in range(self.config.retries + 1):
             asked_to_wait = 0.0

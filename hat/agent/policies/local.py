@@ -13,7 +13,7 @@ from hat.models.folder import check_model_folder
 
 if TYPE_CHECKING:
     from hat.models.generation import Sample
-    from hat.models.tokens import Prompt
+    from hat.models.tokens import ChatTokens, Prompt
 
 
 @dataclass
@@ -97,7 +97,10 @@ class LocalPolicy:
 
         def answer(position: int, sample: "Sample") -> list[int] | None:
             index = order[position]
-            return self._answer(episodes[index], rollouts[index], sample, execute, lambda: on_done(index))
+            appended = continue_rollout(self.tokens, episodes[index], rollouts[index], sample, execute)
+            if appended is None:
+                on_done(index)
+            return appended
 
         converse(
             self.model,
@@ -111,32 +114,26 @@ class LocalPolicy:
         )
         return rollouts
 
-    def _answer(
-        self,
-        episode: Episode,
-        rollout: Rollout,
-        sample: "Sample",
-        execute: Executor,
-        on_done: Callable[[], None],
-    ) -> list[int] | None:
-        begin = len(rollout.completion_ids)
-        rollout.completion_ids.extend(sample.ids)
-        rollout.sampled.extend([1] * len(sample.ids))
-        rollout.log_probs.extend(sample.log_probs)
-        rollout.turns.append((begin, len(rollout.completion_ids)))
-        answered = len(episode.messages()) + 1
-        answer_requests(episode, episode.submit(self.tokens.decode(sample.ids)), execute)
-        if episode.done:
-            on_done()
-            return None
-        appended = self.tokens.continuation(
-            episode.messages(), episode.tools, answered, stopped=sample.stopped
-        )
-        rollout.completion_ids.extend(appended)
-        rollout.sampled.extend([0] * len(appended))
-        if sample.log_probs:
-            rollout.log_probs.extend([0.0] * len(appended))
-        return appended
+
+def continue_rollout(
+    tokens: "ChatTokens", episode: Episode, rollout: Rollout, sample: "Sample", execute: Executor
+) -> list[int] | None:
+    """Give a sampled turn to the episode and note it; the ids that follow it, or None when the episode is over."""
+    begin = len(rollout.completion_ids)
+    rollout.completion_ids.extend(sample.ids)
+    rollout.sampled.extend([1] * len(sample.ids))
+    rollout.log_probs.extend(sample.log_probs)
+    rollout.turns.append((begin, len(rollout.completion_ids)))
+    answered = len(episode.messages()) + 1
+    answer_requests(episode, episode.submit(tokens.decode(sample.ids)), execute)
+    if episode.done:
+        return None
+    appended = tokens.continuation(episode.messages(), episode.tools, answered, stopped=sample.stopped)
+    rollout.completion_ids.extend(appended)
+    rollout.sampled.extend([0] * len(appended))
+    if sample.log_probs:
+        rollout.log_probs.extend([0.0] * len(appended))
+    return appended
 
 
 def load_for_decoding(folder: str | Path, dtype: str = "bfloat16") -> tuple[Any, Any]:

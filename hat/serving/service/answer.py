@@ -72,7 +72,7 @@ async def _ask(
     wait = patience.retry_seconds
     for attempt in range(1, patience.attempts + 1):
         try:
-            return await pair.engine.complete(episode.messages(), episode.tools, max_new_tokens)
+            return await pair.model.complete(episode.messages(), episode.tools, max_new_tokens)
         except EngineFault as fault:
             effort.faults.append(fault.code)
             if not fault.may_pass or attempt == patience.attempts:

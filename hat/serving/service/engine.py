@@ -1,4 +1,4 @@
-"""What the service asks of an engine: which models it serves, and one turn of a conversation."""
+"""What the service asks of an engine: a model that it serves, and of that model one turn of a conversation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,13 +35,16 @@ class Completion:
     """Sampled tokens, as far as the engine tells."""
 
 
-class Engine(Protocol):
-    """A served model. Cancelling a call ends the work on it in the engine, too."""
+class ServedModel(Protocol):
+    """One model on an engine. It never answers for another, also when the engine has been given another since.
+
+    Cancelling a call ends the work on it in the engine, too.
+    """
 
     url: str
 
-    async def serves(self, harness: str, model_digest: str) -> bool:
-        """Whether this very model, exported for that harness, can be asked now.
+    async def is_served(self) -> bool:
+        """Whether the engine still has this very model.
 
         Raises:
             EngineFault: the engine cannot be reached or does not answer.
@@ -53,5 +56,18 @@ class Engine(Protocol):
         """The assistant's next turn, greedily decoded.
 
         Raises:
-            EngineFault: there is none.
+            EngineFault: there is none, or the engine has this model no longer.
+        """
+
+
+class Engine(Protocol):
+    """A server of models."""
+
+    url: str
+
+    async def find(self, harness: str, model_digest: str) -> ServedModel | None:
+        """This very model, exported for that harness; None where the engine does not serve it now.
+
+        Raises:
+            EngineFault: the engine cannot be reached or does not answer.
         """

@@ -14,7 +14,7 @@ from hat.augment.state import HarnessState
 from hat.domains.base import get_domain
 from hat.errors import HatError
 from hat.harness.render import render_system_prompt, render_tools
-from hat.serving.service.engine import Engine, EngineFault
+from hat.serving.service.engine import Engine, EngineFault, ServedModel
 from hat.serving.service.metrics import ServiceMetrics
 from hat.serving.service.pair import ServedPair
 from hat.serving.service.source import PairSource, WantedPair
@@ -71,8 +71,8 @@ class PairFollower:
                 return
         assert self.pair is not None
         try:
-            if not await self.pair.engine.serves(self.pair.state.canonical.name, self.pair.model_digest):
-                raise EngineFault("refused", f"{self.pair.engine.url} no longer serves the model")
+            if not await self.pair.model.is_served():
+                raise EngineFault("refused", f"{self.pair.model.url} no longer serves the model")
         except EngineFault as fault:
             self.not_ready = str(fault)
             return
@@ -102,7 +102,7 @@ class PairFollower:
         async with asyncio.timeout(_LEDGER_SECONDS):
             harness = await self._threads.run(lambda: self._source.load(wanted))
         domain = get_domain(harness.domain)
-        engine = await self._engine_of(wanted)
+        model = await self._model_of(wanted)
         session = domain.sample_session(0, "dev")
         # Computes the harness prompt once, so that the first viewer does not wait for it.
         warm_up = [
@@ -110,16 +110,17 @@ class PairFollower:
             {"role": "user", "content": "Hello"},
         ]
         async with asyncio.timeout(_WARM_UP_SECONDS):
-            await engine.complete(warm_up, render_tools(harness), 1)
+            await model.complete(warm_up, render_tools(harness), 1)
         state = HarnessState.original(harness)
-        return ServedPair(wanted.environment, wanted.sequence, state, wanted.model_digest, domain, engine)
+        return ServedPair(wanted.environment, wanted.sequence, state, wanted.model_digest, domain, model)
 
-    async def _engine_of(self, wanted: WantedPair) -> Engine:
+    async def _model_of(self, wanted: WantedPair) -> ServedModel:
         problems = []
         for engine in self._engines:
             try:
-                if await engine.serves(wanted.harness, wanted.model_digest):
-                    return engine
+                model = await engine.find(wanted.harness, wanted.model_digest)
+                if model is not None:
+                    return model
                 problems.append(f"{engine.url} does not serve model {wanted.model_digest[:12]}")
             except EngineFault as fault:
                 problems.append(str(fault))

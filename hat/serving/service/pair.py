@@ -5,7 +5,7 @@ from typing import Any
 
 from hat.augment.state import HarnessState
 from hat.domains.base import Domain
-from hat.serving.service.engine import Engine
+from hat.serving.service.engine import ServedModel
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class ServedPair:
     state: HarnessState
     model_digest: str
     domain: Domain
-    engine: Engine
+    model: ServedModel
 
     def document(self) -> dict[str, Any]:
         """The pair as answers and evidence name it."""

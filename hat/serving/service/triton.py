@@ -27,31 +27,42 @@ class TritonEngine:
         self.url = url.rstrip("/")
         self._session = session
         self._load_template = load_template
-        self._model = ""
-        self._digest = ""
-        self._render: Render | None = None
 
-    async def serves(self, harness: str, model_digest: str) -> bool:
-        """See `Engine.serves`: the export's configuration names the model that it was made from."""
+    async def find(self, harness: str, model_digest: str) -> "TritonModel | None":
+        """See `Engine.find`."""
         place = f"{self.url}/v2/models/{harness}"
-        config = await get_json(self._session, f"{place}/config")
-        try:
-            source = config["parameters"][TRITON_SOURCE_MODEL]["string_value"]
-        except (KeyError, TypeError):
-            return False
-        if source != model_digest:
-            return False
-        if self._render is None or self._digest != model_digest:
-            self._render = await asyncio.to_thread(self._load_template, model_digest)
-            self._digest = model_digest
-        self._model = harness
-        return True
+        if not await _has(self._session, place, model_digest):
+            return None
+        render = await asyncio.to_thread(self._load_template, model_digest)
+        return TritonModel(self._session, self.url, place, model_digest, render)
+
+
+class TritonModel:
+    """A model at its place, which keeps its name when the model changes: each turn first asks which one it is.
+
+    That costs a millisecond. A server that was started with another model in between cannot be missed: no answer comes
+    from a server that is being started.
+    """
+
+    def __init__(
+        self, session: aiohttp.ClientSession, url: str, place: str, digest: str, render: Render
+    ) -> None:
+        self.url = url
+        self._session = session
+        self._place = place
+        self._digest = digest
+        self._render = render
+
+    async def is_served(self) -> bool:
+        """See `ServedModel.is_served`."""
+        return await _has(self._session, self._place, self._digest)
 
     async def complete(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], max_new_tokens: int
     ) -> Completion:
-        """See `Engine.complete`."""
-        assert self._render is not None
+        """See `ServedModel.complete`."""
+        if not await self.is_served():
+            raise EngineFault("refused", f"{self.url} no longer serves model {self._digest[:12]}")
         sampling = {"temperature": 0, "max_tokens": max_new_tokens, "skip_special_tokens": False}
         body = {
             "text_input": self._render(messages, tools),
@@ -65,7 +76,7 @@ class TritonEngine:
         parts: list[str] = []
         first_token = 0.0
         tokens = 0
-        async for data in events(self._session, f"{self.url}/v2/models/{self._model}/generate_stream", body):
+        async for data in events(self._session, f"{self._place}/generate_stream", body):
             text, used, finished = _read_piece(data)
             if text and not first_token:
                 first_token = clock()
@@ -74,6 +85,15 @@ class TritonEngine:
             if finished:
                 return Completion("".join(parts), first_token or clock(), tokens)
         raise EngineFault("broken_off", f"{self.url}: the answer ended before it was complete")
+
+
+async def _has(session: aiohttp.ClientSession, place: str, model_digest: str) -> bool:
+    """Whether the configuration there names that model as the one that it was exported from."""
+    config = await get_json(session, f"{place}/config")
+    try:
+        return bool(config["parameters"][TRITON_SOURCE_MODEL]["string_value"] == model_digest)
+    except (KeyError, TypeError):
+        return False
 
 
 def _read_piece(data: str) -> tuple[str, int, bool]:

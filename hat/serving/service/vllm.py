@@ -24,27 +24,35 @@ class VllmEngine:
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
         self.url = url.rstrip("/").removesuffix("/v1")
         self._session = session
-        self._model = ""
 
-    async def serves(self, harness: str, model_digest: str) -> bool:
-        """See `Engine.serves`: the export serves the model under a name with its digest, too."""
+    async def find(self, harness: str, model_digest: str) -> "VllmModel | None":
+        """See `Engine.find`: the export serves the model under a name with its digest, too."""
+        model = VllmModel(self._session, self.url, model_name(harness, model_digest))
+        return model if await model.is_served() else None
+
+
+class VllmModel:
+    """A model by its name with the digest: a server that was given another one answers 404."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str, name: str) -> None:
+        self.url = url
+        self._session = session
+        self._name = name
+
+    async def is_served(self) -> bool:
+        """See `ServedModel.is_served`."""
         listed = await get_json(self._session, f"{self.url}/v1/models")
         try:
-            names = {str(model["id"]) for model in listed["data"]}
+            return self._name in {str(model["id"]) for model in listed["data"]}
         except (KeyError, TypeError) as error:
             raise EngineFault("unreadable", f"{self.url}: not a list of models") from error
-        wanted = model_name(harness, model_digest)
-        if wanted not in names:
-            return False
-        self._model = wanted
-        return True
 
     async def complete(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], max_new_tokens: int
     ) -> Completion:
-        """See `Engine.complete`."""
+        """See `ServedModel.complete`."""
         body: dict[str, Any] = {
-            "model": self._model,
+            "model": self._name,
             "messages": wire_messages(messages),
             "temperature": 0.0,
             "max_tokens": max_new_tokens,

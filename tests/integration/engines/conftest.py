@@ -1,5 +1,6 @@
-"""The default base model exported for both engines, and conversations as episodes leave them."""
+"""The default base model exported for both engines, vLLM on it, and conversations as episodes leave them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hat.domains.base import get_domain
 from hat.harness.model import Harness
 from hat.harness.registry import Registry
 from hat.serving.command import export_model
-from tests.support.engines import REPOSITORY, require_environment
+from tests.support.engines import REPOSITORY, Server, require_environment, vllm_server
 
 REGISTRY = REPOSITORY / "harness_registry"
 
@@ -33,6 +34,13 @@ def exports(base_model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
         for target in ("vllm", "triton")
     }
     return {**{target: folder / target for target in documents}, "digest": documents["vllm"]["source_digest"]}
+
+
+@pytest.fixture(scope="session")
+def vllm(exports: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for all tests: it takes half a minute to start."""
+    with vllm_server(exports["vllm"], tmp_path_factory.mktemp("vllm") / "log") as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

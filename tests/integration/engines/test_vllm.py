@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,15 @@ from hat.harness.render import render_tools
 from hat.models.tokens import ChatTokens
 from hat.serving.service.source import fixed_source
 from hat.training.packing import SegmentWeights, build_pack
-from tests.support.engines import Server, vllm_server
+from tests.support.engines import Server
 from tests.support.serving import SESSION, serving
 
 pytestmark = [pytest.mark.engines, pytest.mark.timeout(900)]
 
 
-@pytest.fixture(scope="module")
-def server(exports: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with vllm_server(exports["vllm"], tmp_path_factory.mktemp("vllm") / "log") as running:
-        yield running
+@pytest.fixture
+def server(vllm: Server) -> Server:
+    return vllm
 
 
 @pytest.fixture(scope="module")
@@ -176,9 +174,7 @@ def test_the_service_does_not_take_another_models_export_for_its_own(
 ) -> None:
     async def scenario() -> None:
         async with serving(fixed_source("laptop", harness, "e" * 64), server.url, ready=False) as client:
-            await asyncio.sleep(0.5)
-            status, text = await client.get("/readyz")
-            assert status == 503
-            assert "does not serve model eeeeeeeeeeee" in text
+            async with asyncio.timeout(120):
+                await client.until_not_ready("does not serve model eeeeeeeeeeee")
 
     asyncio.run(scenario())

@@ -2,17 +2,25 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hat.files import sha256_text
 from hat.harness.lock import lock_versions
 from hat.harness.registry import Registry
+from hat.promotion.ledger import Proposal, promote
+from hat.runs.record import RunError, RunRecord
 from hat.storage import Store, open_store
 from pipelines.compile import Compiled, compile_profile
 from pipelines.kubeflow import Address, Connection
+from pipelines.watching import watch
+from pipelines.watching.order import WatchOrder
+from pipelines.watching.repository import Repository
+from pipelines.watching.watch import Reports, Source, watch_once
 from tests.support.kubeflow_server import KubeflowServer, serving
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -93,3 +101,62 @@ def checkout(tmp_path: Path) -> Checkout:
     made.add_version("1.0.0")
     made.commit("live-shop 1.0.0")
     return made
+
+
+ORDER = WatchOrder("tiny", IMAGES)
+
+
+@pytest.fixture
+def fast_compiler(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling takes seconds and gives the same each time; everything after it is real."""
+    monkeypatch.setattr(watch, "compile_profile", lambda *_: compiled)
+    monkeypatch.setattr("pipelines.kubeflow.connection.DELAYS", (0.0,))
+
+
+@pytest.fixture
+def one_pass(checkout: Checkout, server: KubeflowServer, store: Store) -> Callable[..., dict[str, str]]:
+    def run(
+        order: WatchOrder = ORDER, revision: str = "HEAD", reports: Reports | None = None
+    ) -> dict[str, str]:
+        source = Source(Repository(checkout.folder), revision)
+        said: list[str] = []
+        outcomes = watch_once(order, source, Address(server.url), reports or Reports(), said.append)
+        return {f"{each.harness}@{each.version}": each.kind for each in outcomes}
+
+    return run
+
+
+def names(server: KubeflowServer) -> list[str]:
+    return [run["display_name"] for run in server.runs.values()]
+
+
+def put_in_production(store: Store, version: str, head: int = 0) -> None:
+    digest = sha256_text(version)
+    proposal = Proposal(
+        environment="tiny",
+        harness="live-shop",
+        version=version,
+        harness_digest=digest,
+        model={"digest": digest},
+        run=f"run-{version}",
+        verdict_digest=digest,
+        evidence_digest=digest,
+        who="t",
+        when="2026-01-01T00:00:00+00:00",
+    )
+    promote(store, proposal, expected_head=head)
+
+
+def a_record(run: str, status: Any, verdict: Any, error: RunError | None = None) -> RunRecord:
+    return RunRecord(
+        run=run,
+        harness="live-shop",
+        version="1.0.0",
+        code_version="c",
+        profile="tiny",
+        mode="auto",
+        started="2026-01-01T00:00:00+00:00",
+        status=status,
+        verdict=verdict,
+        error=error,
+    )

@@ -1,72 +1,26 @@
 """The watcher: every property that makes it safe to run at any time, from anywhere, as often as one likes."""
 
-import json
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hat.errors import EnvironmentFailure
-from hat.files import sha256_text
-from hat.promotion.ledger import Proposal, promote, rollback
-from hat.runs.record import RunRecord, write_record
+from hat.promotion.ledger import StaleBaseline
+from hat.runs.record import RunError, write_record
 from hat.storage import Store
-from pipelines.compile import Compiled
+from pipelines.deciding import DECISIONS
 from pipelines.kubeflow import Address
-from pipelines.watching import submissions, watch
-from pipelines.watching.forge import Forge
-from pipelines.watching.order import Outcome, WatchOrder
-from pipelines.watching.repository import Repository, open_repository
+from pipelines.watching import submissions
+from pipelines.watching.order import WatchOrder
+from pipelines.watching.repository import Repository
 from pipelines.watching.watch import Reports, Source, watch_once
-from tests.integration.triggers.conftest import IMAGES, Checkout
+from tests.integration.triggers.conftest import IMAGES, ORDER, Checkout, a_record, names, put_in_production
 from tests.support.kubeflow_server import Fault, KubeflowServer, serving
 
-ORDER = WatchOrder("tiny", IMAGES)
-
-
-@pytest.fixture(autouse=True)
-def _fast(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiling takes seconds and gives the same each time; everything after it is real."""
-    monkeypatch.setattr(watch, "compile_profile", lambda *_: compiled)
-    monkeypatch.setattr("pipelines.kubeflow.connection.DELAYS", (0.0,))
-
-
-@pytest.fixture
-def one_pass(checkout: Checkout, server: KubeflowServer, store: Store) -> Callable[..., dict[str, str]]:
-    def run(
-        order: WatchOrder = ORDER, revision: str = "HEAD", reports: Reports | None = None
-    ) -> dict[str, str]:
-        source = Source(Repository(checkout.folder), revision)
-        said: list[str] = []
-        outcomes = watch_once(order, source, Address(server.url), reports or Reports(), said.append)
-        return {f"{each.harness}@{each.version}": each.kind for each in outcomes}
-
-    return run
-
-
-def names(server: KubeflowServer) -> list[str]:
-    return [run["display_name"] for run in server.runs.values()]
-
-
-def put_in_production(store: Store, version: str, head: int = 0) -> None:
-    digest = sha256_text(version)
-    proposal = Proposal(
-        environment="tiny",
-        harness="live-shop",
-        version=version,
-        harness_digest=digest,
-        model={"digest": digest},
-        run=f"run-{version}",
-        verdict_digest=digest,
-        evidence_digest=digest,
-        who="t",
-        when="2026-01-01T00:00:00+00:00",
-    )
-    promote(store, proposal, expected_head=head)
+pytestmark = pytest.mark.usefixtures("fast_compiler")
 
 
 def test_a_new_version_is_submitted_once_and_its_harness_is_in_the_store(
@@ -308,122 +262,27 @@ def test_a_fail_verdict_is_work_done_and_not_tried_again(
     one_pass()
     (run,) = server.runs
     server.finish(run, "SUCCEEDED")
-    record = RunRecord(
-        run=run,
-        harness="live-shop",
-        version="1.0.0",
-        code_version="c",
-        profile="tiny",
-        mode="auto",
-        started="2026-01-01T00:00:00+00:00",
-        status="succeeded",
-        verdict="FAIL",
-    )
-    write_record(store, record)
+    write_record(store, a_record(run, "succeeded", "FAIL"))
     assert one_pass(WatchOrder("tiny", IMAGES, attempts=3)) == {"live-shop@1.0.0": "finished"}
     assert len(server.runs) == 1
 
 
-class ForgeServer:
-    """Takes commit statuses as GitHub and Gitea do."""
-
-    def __init__(self) -> None:
-        self.statuses: list[tuple[str, dict[str, str]]] = []
-        self.answer = 201
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                assert self.headers["Authorization"] == "Bearer secret"
-                if outer.answer == 201:
-                    outer.statuses.append((self.path.rsplit("/", 1)[-1], body))
-                self.send_response(outer.answer)
-                self.end_headers()
-
-            def log_message(self, *_: Any) -> None:
-                return
-
-        self.http = HTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.http.server_address[1]}/repos/o/n"
-
-
-def test_the_forge_is_told_each_state_once_on_the_commit_that_brought_the_version(
-    one_pass: Callable[..., dict[str, str]],
-    server: KubeflowServer,
-    store: Store,
-    checkout: Checkout,
-    tmp_path: Path,
+def test_the_loser_of_a_race_is_decided_again_but_not_for_ever(
+    one_pass: Callable[..., dict[str, str]], server: KubeflowServer, store: Store
 ) -> None:
-    forge = ForgeServer()
-    (tmp_path / "token").write_text("secret\n")
-    reports = Reports(forge=Forge(forge.url, tmp_path / "token"))
-    first = checkout.git("rev-parse", "HEAD")
-    forge.answer = 500
-    assert one_pass(reports=reports) == {"live-shop@1.0.0": "submitted"}  # in spite of the forge
-    forge.answer = 201
-    checkout.commit("something else")
-    one_pass(reports=reports)
-    one_pass(reports=reports)
-    server.finish(next(iter(server.runs)), "FAILED")
-    one_pass(reports=reports)
-    one_pass(reports=reports)
-    assert [(commit, body["state"]) for commit, body in forge.statuses] == [
-        (first, "pending"),
-        (first, "error"),
-    ]
-    assert forge.statuses[0][1]["context"] == "hat/tiny/live-shop@1.0.0"
-    forge.http.shutdown()
-
-
-def test_channels_are_pushed_when_the_ledger_moves_and_start_nothing(
-    server: KubeflowServer, store: Store, checkout: Checkout, tmp_path: Path
-) -> None:
-    origin = tmp_path / "origin.git"
-    checkout.git("clone", "-q", "--bare", str(checkout.folder), str(origin))
-    repository = open_repository(f"file://{origin}")
-    source = Source(repository, "origin/main", fetch=True)
-    reports = Reports(push_branch="main")
-
-    def one() -> list[Outcome]:
-        return watch_once(ORDER, source, Address(server.url), reports, print)
-
-    def channels() -> str:
-        repository.fetch()
-        text = repository.read(repository.commit("origin/main"), "harness_registry/live-shop/channels.yaml")
-        return text.decode() if text else ""
-
-    one()
-    put_in_production(store, "1.0.0")
-    one()
-    written = channels()
-    assert "version: 1.0.0" in written
-    assert "sequence: 1" in written
-    before = repository.commit("origin/main")
-    assert [each.kind for each in one()] == ["running"]
-    repository.fetch()
-    assert repository.commit("origin/main") == before  # nothing to say, nothing pushed
-    put_in_production(store, "1.1.0", head=1)
-    rollback(store, "tiny", "live-shop", reason="r", who="t", when="2026-01-02T00:00:00+00:00")
-    one()
-    assert "sequence: 3" in channels()
-    assert "version: 1.0.0" in channels()
-    assert len(server.runs) == 1
-
-
-def test_channels_of_other_environments_stay(store: Store) -> None:
-    from hat.promotion.channels import render_channels
-
-    put_in_production(store, "1.0.0")
-    from hat.promotion.ledger import production
-
-    first = render_channels("", "production", production(store, "tiny", "live-shop"), where="f")
-    second = render_channels(first, "staging", production(store, "tiny", "live-shop"), where="f")
-    assert "production:" in second
-    assert "staging:" in second
-    again = production(store, "tiny", "live-shop")
-    assert render_channels(second, "staging", again, where="f") == second
+    lost = RunError(step="promote", message="STALE_BASELINE: ...", exit_status=StaleBaseline.exit_status)
+    for decided in range(1, DECISIONS + 1):
+        assert one_pass() == {"live-shop@1.0.0": "submitted"}
+        assert len(server.runs) == decided
+        run = list(server.runs)[-1]
+        server.finish(run, "FAILED")
+        write_record(store, a_record(run, "failed", "PASS", lost))
+    assert one_pass() == {"live-shop@1.0.0": "finished"}
+    assert len(server.runs) == DECISIONS
+    (last,) = (
+        each for each in submissions.read_submissions(store, "tiny", "live-shop") if each.attempt == DECISIONS
+    )
+    assert last.lost_race
 
 
 def test_a_claim_that_is_taken_over_keeps_its_name_and_so_finds_its_run(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +44,16 @@ def test_the_processor_can_be_described() -> None:
     assert machine.cores() >= 1
     assert machine.load_average() >= 0
     assert isinstance(machine.cpu_name(), str)
+
+
+def test_the_accelerator_is_what_nvidias_tool_names_and_without_it_a_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert machine.hardware() == "cpu"
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text("#!/bin/sh\necho 'NVIDIA H20'\necho 'NVIDIA H20'\n")
+    tool.chmod(0o755)
+    assert machine.hardware() == "NVIDIA H20"
+    tool.write_text("#!/bin/sh\nexit 9\n")  # a driver that does not answer
+    assert machine.hardware() == "cpu"

@@ -77,3 +77,11 @@ def test_a_folder_digest_sees_names_and_contents(tmp_path: Path) -> None:
     renamed = content_digest(tmp_path)
     (tmp_path / "b").write_text("y")
     assert len({before, renamed, content_digest(tmp_path)}) == 3
+
+
+@pytest.mark.parametrize("field", ["ledger_head", "environment", "production"])
+def test_evidence_that_names_ledger_and_environment_is_not_taken_from_a_run_against_others(
+    tmp_path: Path, field: str
+) -> None:
+    before = key_of(tmp_path / "before", subject={**SUBJECT, field: "one"}, step="evaluate")
+    assert before != key_of(tmp_path / "after", subject={**SUBJECT, field: "two"}, step="evaluate")

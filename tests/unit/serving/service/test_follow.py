@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def run(scenario: Any) -> None:
-    asyncio.run(asyncio.wait_for(scenario, 60))
+    asyncio.run(asyncio.wait_for(scenario, 300))
 
 
 async def until_served(client: Client, sequence: int) -> None:
@@ -41,11 +41,7 @@ def test_nothing_in_production_is_not_ready_and_a_first_promotion_is_served(stor
         async with fake_engine(OLD_MODEL) as engine:
             source = ledger_source(store, "laptop", "live-shop")
             async with serving(source, engine.url, ready=False) as client:
-                await asyncio.sleep(0.2)
-                assert await client.get("/readyz") == (
-                    503,
-                    '{"ready": false, "reason": "nothing is in production"}',
-                )
+                await client.until_not_ready("nothing is in production")
                 assert (await client.ask())[0] == 503
                 assert (await client.get("/healthz"))[0] == 200
                 put_into_production(store, "1.0.0", OLD, 0)
@@ -117,10 +113,7 @@ def test_a_started_service_is_not_ready_until_its_engine_serves_that_model(store
         async with fake_engine(OLD_MODEL) as engine:
             source = ledger_source(store, "laptop", "live-shop")
             async with serving(source, engine.url, ready=False) as client:
-                await asyncio.sleep(0.3)
-                status, text = await client.get("/readyz")
-                assert status == 503
-                assert "does not serve model bbbbbbbbbbbb" in text
+                await client.until_not_ready("does not serve model bbbbbbbbbbbb")
                 engine.models.append(NEW_MODEL)
                 await client.until_ready()
 
@@ -151,5 +144,32 @@ def test_a_ledger_that_is_down_changes_nothing_that_is_served(store: Store) -> N
             assert "hat_ledger_failures_total 0.0" not in (await client.get("/metrics"))[1]
             down = False
             await until_served(client, 2)
+
+    run(scenario())
+
+
+def test_the_old_pair_never_answers_with_the_new_model_while_that_one_warms_up(store: Store) -> None:
+    """Both models are on one engine, as at an address behind which one takes the other's place."""
+
+    async def scenario() -> None:
+        put_into_production(store, "1.0.0", OLD, 0)
+        async with fake_engine(OLD_MODEL) as engine:
+            source = ledger_source(store, "laptop", "live-shop")
+            async with serving(source, engine.url, attempts=1) as client:
+                engine.models.append(NEW_MODEL)
+                engine.seconds = 0.3
+                put_into_production(store, "1.1.0", NEW, 1)
+                while NEW_MODEL not in engine.asked:
+                    await asyncio.sleep(0.01)
+                engine.asked.clear()  # the new model warms up
+                _, answer = await client.ask()
+                assert answer["pair"]["model_digest"] == OLD
+                # Of the turns asked for by this question, all went to the model that the answer names.
+                assert [name for name in engine.asked if name == OLD_MODEL] == [OLD_MODEL] * answer["turns"]
+                await until_served(client, 2)
+                engine.models.remove(NEW_MODEL)
+                # A model that is gone is an error, and not another model's answer.
+                status, body = await client.ask()
+                assert (status, body["error"]["code"]) == (502, "engine_refused")
 
     run(scenario())

@@ -1,0 +1,185 @@
+"""Evidence that is missing, malformed or about something else is INCONCLUSIVE, each fault by its reason code."""
+
+import pytest
+
+from hat.promotion.evidence import load_evidence
+from hat.promotion.reasons import ReasonCode
+from hat.promotion.verdict import recompute
+from tests.support.verdicts import CANDIDATE, PRODUCTION, SUITE, codes, items, message_of, one
+
+
+def remove_subject(documents):
+    del documents["subject.json"]
+
+
+def remove_candidate(documents):
+    del documents[CANDIDATE]
+
+
+def remove_production(documents):
+    del documents[PRODUCTION]
+
+
+def remove_latency(documents):
+    del documents["latency.json"]
+
+
+def remove_training_items(documents):
+    del documents["training_items.json"]
+
+
+def remove_suite(documents):
+    documents[CANDIDATE]["suites"] = {}
+
+
+def remove_score(documents):
+    items(documents)[3]["correct"] = None
+
+
+def nan_accuracy(documents):
+    documents[CANDIDATE]["suites"][SUITE]["accuracy"] = float("nan")
+
+
+def nan_time(documents):
+    documents["latency.json"]["requests"][50]["finished"] = float("nan")
+
+
+def no_requests(documents):
+    documents["latency.json"]["requests"] = []
+
+
+def wrong_summary(documents):
+    documents[CANDIDATE]["suites"][SUITE]["accuracy"] = 0.99
+
+
+def wrong_count(documents):
+    documents[CANDIDATE]["suites"][SUITE]["n"] = 61
+
+
+def repeated_item(documents):
+    items(documents)[1]["id"] = items(documents)[0]["id"]
+
+
+def repeated_request(documents):
+    documents["latency.json"]["requests"][1]["id"] = "r000"
+
+
+def negative_latency(documents):
+    documents["latency.json"]["requests"][50]["finished"] = 0.0
+
+
+def other_task_under_the_same_id(documents):
+    items(documents)[3]["task_digest"] = "another"
+
+
+def other_state_under_the_same_id(documents):
+    items(documents)[3]["state"] = "another"
+
+
+def other_model(documents):
+    documents[CANDIDATE]["model_digest"] = "another"
+
+
+def unstated_production(documents):
+    documents["subject.json"]["models"]["production"] = None
+
+
+def other_environment(documents):
+    documents["subject.json"]["environment"] = "laptop"
+
+
+def transformers_on_cpu(documents):
+    documents["latency.json"] |= {"engine": "transformers", "hardware": "cpu"}
+
+
+def closed_loop(documents):
+    documents["latency.json"] |= {"arrival": "closed-loop", "concurrency": 1, "rate": None}
+
+
+def lighter_load(documents):
+    documents["latency.json"]["rate"] = 5.0
+
+
+def shared_device(documents):
+    documents["latency.json"]["shared_device"] = True
+
+
+def half_right(documents):
+    items(documents)[3]["correct"] = items(documents)[4]["correct"] = 0.5
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (remove_subject, "MISSING_EVIDENCE"),
+        (remove_candidate, "MISSING_EVIDENCE"),
+        (remove_production, "MISSING_EVIDENCE"),
+        (remove_latency, "MISSING_EVIDENCE"),
+        (remove_training_items, "MISSING_EVIDENCE"),
+        (remove_suite, "MISSING_EVIDENCE"),
+        (remove_score, "MISSING_EVIDENCE"),
+        (nan_accuracy, "NOT_A_NUMBER"),
+        (nan_time, "NOT_A_NUMBER"),
+        (no_requests, "EMPTY"),
+        (wrong_summary, "INCONSISTENT"),
+        (wrong_count, "INCONSISTENT"),
+        (repeated_item, "INCONSISTENT"),
+        (repeated_request, "INCONSISTENT"),
+        (negative_latency, "INCONSISTENT"),
+        (other_task_under_the_same_id, "MISMATCHED_ITEMS"),
+        (other_state_under_the_same_id, "MISMATCHED_ITEMS"),
+        (other_model, "MODEL_MISMATCH"),
+        (unstated_production, "MODEL_MISMATCH"),
+        (other_environment, "ENVIRONMENT_MISMATCH"),
+        (transformers_on_cpu, "ENGINE_NOT_ALLOWED"),
+        (transformers_on_cpu, "HARDWARE_NOT_ALLOWED"),
+        (closed_loop, "LOAD_MISMATCH"),
+        (lighter_load, "LOAD_MISMATCH"),
+        (shared_device, "SHARED_DEVICE"),
+        (half_right, "MALFORMED_EVIDENCE"),
+    ],
+)
+def test_evidence_that_is_missing_or_unfit_is_inconclusive_and_no_cause_to_train(maker, judge, fault, code):
+    documents = maker.sound()
+    fault(documents)
+    verdict = judge(documents)
+    assert verdict.word == "INCONCLUSIVE"
+    assert code in codes(verdict)
+    assert not verdict.calls_for_training
+
+
+@pytest.mark.parametrize(
+    "name", ["subject.json", CANDIDATE, PRODUCTION, "latency.json", "training_items.json"]
+)
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"schema_version": 2}', '{"schema_version": 1, "schema_version": 1}', "\ud800"]
+)
+def test_a_file_that_cannot_be_read_is_inconclusive_and_named(maker, evidence_folders, tmp_path, name, text):
+    folder = maker.write(tmp_path, maker.sound())
+    (folder / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+    verdict = recompute(evidence_folders / "gate.yaml", folder)
+    assert verdict.word == "INCONCLUSIVE"
+    assert name in message_of(verdict, ReasonCode.MALFORMED_EVIDENCE)
+
+
+def test_training_items_outside_of_the_folder_are_not_read(maker, tmp_path):
+    documents = maker.sound()
+    documents["subject.json"]["training_items"] = "../elsewhere.json"
+    evidence = load_evidence(maker.write(tmp_path / "evidence", documents))
+    assert evidence.training_digests is None
+    assert "../elsewhere.json" in evidence.problems[0].message
+
+
+def test_a_trained_model_without_any_training_item_is_inconclusive(maker, judge):
+    documents = maker.sound()
+    documents["training_items.json"]["task_digests"] = []
+    verdict = judge(documents)
+    assert verdict.word == "INCONCLUSIVE"
+    assert "no item is recorded" in one(verdict, "leakage").message
+
+
+def test_an_item_without_a_content_digest_cannot_be_cleared_of_leakage(maker, judge):
+    documents = maker.sound()
+    for role in (CANDIDATE, PRODUCTION):
+        items(documents, role)[0]["task_digest"] = ""
+    assert judge(documents).word == "INCONCLUSIVE"

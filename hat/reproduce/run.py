@@ -154,7 +154,10 @@ def _model(unit: Unit, maker: str, out: Path) -> ModelRef:
 
 
 def _needs_first(unit: Unit, status: Status) -> BadInput:
-    mend = f"Run `hat reproduce --only {unit.needs[0]}` first, here or on a machine with the same store."
+    mend = (
+        f"Run `hat reproduce --only {unit.needs[0]}` first, here or on a machine with the same store; "
+        "a file made with other settings must be deleted before."
+    )
     return BadInput(f"its model is not there: it waits {status.reason}", where=unit.id, mend=mend)
 
 

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Literal
 
 from hat.reproduce.results import Result, read_result, result_path
-from hat.reproduce.units import Plan, Unit, recipe_digest
+from hat.reproduce.units import Plan, Unit, needed_units, recipe_digest
 
 State = Literal["done", "other settings", "ready", "waits", "unavailable"]
 
@@ -32,10 +32,18 @@ def status_of(plan: Plan, unit: Unit, folder: Path) -> Status:
         return Status(unit, "done", result=result)
     if unit.unavailable:
         return Status(unit, "unavailable", unit.unavailable)
-    missing = [needed for needed in unit.needs if not result_path(folder, needed).is_file()]
-    if missing:
-        return Status(unit, "waits", f"for {' and '.join(missing)}")
-    return Status(unit, "ready")
+    waits = [why for needed in needed_units(unit) if (why := _unfit(plan, needed, folder))]
+    return Status(unit, "waits", f"for {' and '.join(waits)}") if waits else Status(unit, "ready")
+
+
+def _unfit(plan: Plan, needed: Unit, folder: Path) -> str:
+    """The unit, where it has left no model that may be used; else empty."""
+    path = result_path(folder, needed.id)
+    if not path.is_file():
+        return needed.id
+    if read_result(path).header.recipe_digest != recipe_digest(plan, needed):
+        return f"{needed.id}, whose file was made with other settings"
+    return ""
 
 
 def minutes_left(statuses: Sequence[Status]) -> float:

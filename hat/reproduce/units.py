@@ -12,6 +12,7 @@ from hat.reproduce.arms import (
     ARMS,
     BASE,
     ONE_SEED,
+    STAGES,
     Arm,
     Stage,
     arm,
@@ -120,6 +121,12 @@ def _of_arm(plan: Plan, config: RunConfig, each: Arm, seed: int) -> Iterator[Uni
         name = f"evaluate-{each.name}-{seed}-{measurement.name}"
         minutes = measurement.minutes * plan.suite.pace
         yield Unit(name, each.name, seed, None, measurement, needs, reason, minutes)
+
+
+def needed_units(unit: Unit) -> list[Unit]:
+    """The units that train the models in ``unit.needs``."""
+    stages = (unit.stage.start, unit.stage.teacher) if unit.stage else (ARMS[unit.name].stage,)
+    return [Unit(training_id(stage, unit.seed), stage, unit.seed, STAGES[stage]) for stage in stages if stage]
 
 
 def _cannot_be_asked(plan: Plan, measurement: Measurement) -> str:

@@ -148,6 +148,10 @@ def test_where_units_stand_is_read_off_the_files(tmp_path: Path) -> None:
     assert state("train-hsa_opd-0") == ("ready", "")
     write_unit(tmp_path, plan, units["train-hsa_sft-0"], [], recipe_digest="0" * 64)
     assert state("train-hsa_sft-0") == ("other settings", "its file was made with other settings")
+    assert state("train-hsa_opd-0") == (
+        "waits",
+        "for train-hsa_sft-0, whose file was made with other settings",
+    )
 
 
 def test_the_estimate_follows_the_pace_of_what_is_done(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from hat.augment.config import DIMENSIONS
 from hat.errors import BadInput
-from hat.reproduce.availability import unknown_settings
 from hat.runs.config import RunConfig
 
 Step = Literal["sft", "opd", "rl"]
@@ -32,8 +32,6 @@ class Stage:
     """Stage whose model it goes on from; empty: the base model."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings that differ from the profile's, by dotted key."""
-    without: tuple[str, ...] = ()
-    """Families of augmentation that are left out of the profile's."""
     teacher: str = ""
     """Stage whose model teaches, where it is not the base model; its digest becomes `opd.teacher`."""
     minutes: float = 17.0
@@ -51,14 +49,12 @@ class Arm:
     seeds: tuple[int, ...]
 
 
-DIMENSIONS: Mapping[str, tuple[str, ...]] = {
-    "skill_identifiers": ("S1", "S2", "S3", "S4"),
-    "skill_content": ("S5", "S6", "S7", "S8"),
-    "tools": ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8"),
-    "system_prompt": ("P1", "P2", "P3", "P4"),
-    "hooks": ("K1", "K2", "K3", "K4"),
-}
-"""The five dimensions of Harness-State Augmentation, by family (the paper's table)."""
+def _without(dimension: str) -> Stage:
+    settings: dict[str, Any] = {"augment.without": [dimension]}
+    if dimension == "hooks":  # simulated faults are of that dimension, too
+        settings |= {"generate.fault_share": 0.0, "rl.fault_share": 0.0}
+    return Stage(f"without_{dimension}", "sft", settings=settings)
+
 
 STAGES: Mapping[str, Stage] = {
     stage.name: stage
@@ -77,16 +73,7 @@ STAGES: Mapping[str, Stage] = {
             minutes=2,
         ),
         Stage("compute_matched", "rl", start="hsa_opd", settings={"rl.method": "rejection_sft"}, minutes=2),
-        *(
-            Stage(
-                f"without_{dimension}",
-                "sft",
-                # Simulated faults are the hooks' dimension, too.
-                settings={"generate.fault_share": 0} if dimension == "hooks" else {},
-                without=families,
-            )
-            for dimension, families in DIMENSIONS.items()
-        ),
+        *(_without(dimension) for dimension in DIMENSIONS),
     )
 }
 
@@ -104,7 +91,7 @@ ARMS: Mapping[str, Arm] = {
         *(
             Arm(
                 f"without_{dimension}",
-                f"HSA-SFT without {dimension.replace('_', ' ')}",
+                f"HSA-SFT without {dimension}",
                 f"without_{dimension}",
                 ONE_SEED,
             )
@@ -139,23 +126,17 @@ def behind(stage: str) -> list[Stage]:
     return list(found.values())
 
 
-def settings_of(stage: Stage, config: RunConfig) -> dict[str, Any]:
+def settings_of(stage: Stage) -> dict[str, Any]:
     """What a stage replaces of a run's settings, by dotted key."""
-    settings = dict(stage.settings)
-    if stage.teacher:
-        settings["opd.teacher"] = NOT_TRAINED_YET
-    if stage.without:
-        settings["augment.families"] = [
-            family for family in config.augment.families if family not in stage.without
-        ]
-    return settings
+    taught = {"opd.teacher": NOT_TRAINED_YET} if stage.teacher else {}
+    return {**stage.settings, **taught}
 
 
 def unavailable(stage: str, config: RunConfig) -> str:
-    """Why a model cannot be trained under these settings; empty where it can."""
+    """Why a model would not be what its name says under these settings; empty where it is."""
     for each in behind(stage):
-        if missing := unknown_settings([*each.settings, *(["opd.teacher"] if each.teacher else [])]):
-            return f"the setting {missing[0]} is not built yet"
-        if each.without and not set(each.without) & set(config.augment.families):
-            return f"the settings augment with none of {', '.join(each.without)}: nothing to leave out"
+        for dimension in each.settings.get("augment.without", ()):
+            if not set(DIMENSIONS[dimension]) & set(config.augment.families):
+                families = ", ".join(DIMENSIONS[dimension])
+                return f"the settings augment with none of {families}: nothing to leave out"
     return ""

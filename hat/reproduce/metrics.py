@@ -95,13 +95,21 @@ def _macro(rows: Rows, group: Callable[[Mapping[str, Any]], str], pairs: Scores 
 
 
 def _keys(row: Mapping[str, Any]) -> tuple[Hashable, ...]:
-    """Its task; its state where that is augmented, since the original one is everybody's; its pair."""
-    keys: list[Hashable] = [("task", row["task_digest"])]
+    """Its task; its state where that is augmented, since the original one is everybody's; its pair.
+
+    A question asked under several versions has another gold, and so another digest, under each; its id is the same.
+    """
+    keys: list[Hashable] = [("task", row["task_digest"]), ("question", _question(str(row["id"])))]
     if row["families"]:
         keys.append(("state", row["state_digest"]))
     if row.get("pair"):
         keys.append(("pair", row["pair"]))
     return tuple(keys)
+
+
+def _question(item: str) -> str:
+    """The part of an item's id that names its task (`hat.evaluation.items.SuiteItem.id`); of general prompts, all."""
+    return item.rpartition("/")[0] or item
 
 
 LIVE_STREAM = "live_stream_qa"

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hat.augment.config import DIMENSIONS
 from hat.errors import BadInput
 from hat.evaluation.crossed_bootstrap import Estimate
-from hat.reproduce.arms import ARMS, BASE, DIMENSIONS
+from hat.reproduce.arms import ARMS, BASE
 from hat.reproduce.costs import Cost, costs_of, speed_target
 from hat.reproduce.evidence import Evidence, arms_in
 from hat.reproduce.metrics import METRICS

@@ -20,7 +20,6 @@ from hat.reproduce.arms import (
     settings_of,
     unavailable,
 )
-from hat.reproduce.availability import full_suites, measures_divergence, unknown_settings
 from hat.reproduce.measurements import CHAIN, Measurement, Suite
 from hat.runs.config import RunConfig, apply_overrides, parse_config
 from hat.steps.contract import contract
@@ -125,10 +124,6 @@ def _of_arm(plan: Plan, config: RunConfig, each: Arm, seed: int) -> Iterator[Uni
 
 def _cannot_be_asked(plan: Plan, measurement: Measurement) -> str:
     """Why a measurement cannot be made; empty where it can."""
-    if measurement.full_suite and measurement.full_suite not in full_suites():
-        return f"the suite {measurement.full_suite} is not built yet"
-    if measurement.divergence and not measures_divergence():
-        return "the comparison with the base on general prompts is not built yet"
     if measurement.needs_chain and not plan.chain:
         return f"there is no later version of {plan.harness} in {CHAIN}"
     return ""
@@ -146,7 +141,7 @@ def config_of(plan: Plan, unit: Unit, code_version: str = "", teacher: str = "")
     stages = lineage(unit.stage.name if unit.stage else ARMS[unit.name].stage)
     values = dict(plan.values)
     for stage in stages:
-        values = apply_overrides(values, settings_of(stage, plan.config))
+        values = apply_overrides(values, settings_of(stage))
     if teacher:
         values = apply_overrides(values, {"opd.teacher": teacher})
     # The step `validate` sees to it that no task trained on is an item of any of the suite's measurements.
@@ -194,13 +189,9 @@ def _stage_recipe(plan: Plan, stage: str, seed: int) -> dict[str, Any]:
         "harness": plan.digest,
         "stages": [],
     }
-    stages = lineage(stage)
-    known = not unknown_settings(key for each in stages for key in settings_of(each, plan.config))
-    for each in stages:
+    for each in lineage(stage):
         taught = _stage_recipe(plan, each.teacher, seed) if each.teacher else None
-        # Without the code for a setting there is nothing to run, but files of another version may be there.
-        read = _read_by(plan, each, seed) if known else settings_of(each, plan.config)
-        recipe["stages"].append([each.step, read, taught])
+        recipe["stages"].append([each.step, _read_by(plan, each, seed), taught])
     return recipe
 
 

@@ -18,6 +18,8 @@ from hat.reproduce.units import Plan, Unit
 from hat.runs.progress import Event
 
 _LINE_EVERY_SECONDS = 60.0
+_TRUST_AFTER = 0.05
+"""Share of a step from which on its own pace is believed."""
 _OUTCOMES = {"met": "green", "missed": "red", "not measured": "dim"}
 _STYLES = {"done": "green", "unavailable": "dim", "other settings": "yellow", "waits": "dim"}
 
@@ -29,9 +31,9 @@ class Progress:
         self._console = console
         self._plan, self._units, self._place = plan, units, place
         self._spinner = Spinner("", console=console) if console.is_terminal else None
-        self._started = self._last_line = 0.0
+        self._started = self._step_started = self._last_line = 0.0
         self._last: Event | None = None
-        self._left = 0.0
+        self._expected = self._after = 0.0
 
     def __enter__(self) -> Self:
         if self._spinner:
@@ -48,13 +50,19 @@ class Progress:
 
     def starts(self, unit: Unit, left: Sequence[Unit]) -> None:
         self._started, self._last = time.time(), None
-        after = [status_of(self._plan, each, self._place) for each in (unit, *left)]
-        self._left = minutes_left(after)
+        statuses = [status_of(self._plan, each, self._place) for each in self._units]
+        waiting = {unit.id, *(each.id for each in left)}
+        all_left = minutes_left([each for each in statuses if each.result or each.unit.id in waiting])
+        waiting.remove(unit.id)
+        self._after = minutes_left([each for each in statuses if each.result or each.unit.id in waiting])
+        self._expected = all_left - self._after
         position = self._units.index(unit) + 1
-        self._say(f"[{position}/{len(self._units)}] {unit.id} starts, {in_words(self._left)} of work left")
+        self._say(f"[{position}/{len(self._units)}] {unit.id} starts, {in_words(all_left)} of work left")
 
     def goes_on(self, unit: Unit, event: Event | None) -> None:
         if event is not None and event.event in ("progress", "started"):
+            if event.event == "started":
+                self._step_started = time.time()
             self._last = event
         if self._spinner:
             self._spinner.update(self._now(unit))
@@ -71,8 +79,16 @@ class Progress:
         if self._last is not None:
             count = f" {self._last.done}/{self._last.total}" if self._last.total else ""
             where = f"{self._last.step}{count} {self._last.note}".rstrip() + ", "
-        left = max(0.0, self._left - minutes)
-        return f"{unit.id}: {where}{in_words(minutes)} so far, {in_words(left)} of work left"
+        left = in_words(self._after + self._left_of_unit(minutes))
+        late = " at least: it takes longer than expected" if minutes > self._expected else ""
+        return f"{unit.id}: {where}{in_words(minutes)} so far, {left} of work left{late}"
+
+    def _left_of_unit(self, minutes: float) -> float:
+        """By its step's own pace, once that is known; else what is left of what was expected."""
+        share = self._last.done / self._last.total if self._last and self._last.total else 0.0
+        if share >= _TRUST_AFTER:
+            return (time.time() - self._step_started) / 60 * (1 - share) / share
+        return max(0.0, self._expected - minutes)
 
     def _say(self, text: str) -> None:
         self._last_line = time.time()

@@ -93,7 +93,7 @@ def items(arm: str, seed: int, measurement: str, count: int = 40) -> list[dict[s
         correct = int(draw.random() < skill)
         rows.append(
             {
-                "id": f"{measurement}-{number}",
+                "id": f"{measurement}-{number}" + ("" if measurement == "general" else "/state"),
                 "suite": measurement,
                 "task_digest": digest(f"task {measurement} {number}"),
                 "state_digest": digest(f"state {number // 4}") if augmented else digest("original"),

@@ -94,7 +94,7 @@ def test_a_gap_between_two_sets_of_items_is_wider_than_either() -> None:
     found = gap(one, other)
     assert found.mean == pytest.approx(0.1)
     assert 0.1 - 0.09 < found.low < 0.1 < found.high < 0.1 + 0.09
-    with pytest.raises(ValueError, match="2 seeds"):
+    with pytest.raises(ValueError, match="1 seeds against 2"):
         gap(one, [Scored(("c",), (1.0, 0.0))])
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hat.errors import BadInput
+from hat.evaluation.crossed_bootstrap import clusters_of
 from hat.reporting.reproduction import render_markdown, render_page
 from hat.reproduce.metrics import by_component, by_version, right
 from hat.reproduce.table import Table, collect
@@ -40,6 +41,16 @@ def test_arms_have_a_cell_with_all_their_seeds(whole: Table) -> None:
 def test_items_are_clustered_by_augmented_state_and_by_task(whole: Table) -> None:
     assert whole.cells["hat"]["combined"].estimate.clusters == 10
     assert whole.cells["hat"]["live_stream_qa"].estimate.clusters == 40
+    assert whole.cells["hat"]["general"].estimate.clusters == 40
+
+
+def test_one_question_under_several_versions_is_one_cluster(tmp_path: Path) -> None:
+    rows = [
+        {**row, "id": f"q-{number % 20}/2.{number // 20}.0", "kind": f"2.{number // 20}.0", "families": []}
+        for number, row in enumerate(items("hat", 0, "evolution"))
+    ]
+    keys = [score.keys for score in by_version(rows).values()]
+    assert len(set(clusters_of(keys))) == 20
 
 
 def test_differences_are_paired_by_item_and_seed(whole: Table) -> None:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from hat.augment.config import DIMENSIONS
 from hat.errors import BadInput
-from hat.reproduce.arms import ARMS, DIMENSIONS, STAGES, behind, lineage
+from hat.evaluation.full_suites.registry import FULL_SUITES
+from hat.reproduce.arms import ARMS, STAGES, behind, lineage
 from hat.reproduce.measurements import SUITES
 from hat.reproduce.status import minutes_left, status_of
 from hat.reproduce.units import config_of, evaluation_of, recipe_digest, units_of
@@ -47,6 +49,22 @@ def test_stages_that_arms_share_are_trained_once() -> None:
         "train-hsa_opd-0",
         "train-hsa_sft-0",
     ]
+
+
+def test_measurements_name_suites_that_exist() -> None:
+    named = {each.full_suite for suite in SUITES.values() for each in suite.measurements if each.full_suite}
+    assert named <= set(FULL_SUITES)
+    assert not [
+        unit for unit in units_of(plan_of("full")) if unit.measurement and "chain" in unit.unavailable
+    ]
+
+
+def test_a_teacher_is_trained_before_its_student() -> None:
+    units = {unit.id: unit for unit in units_of(plan_of(), ("harness_opd",), (0,))}
+    student = units["train-harness_opd-0"]
+    assert student.needs == ("train-fixed_sft-0", "train-hsa_sft-0")
+    taught = config_of(plan_of(), student, teacher="a" * 64).opd
+    assert (taught.prompts, taught.teacher) == ("harness", "a" * 64)
 
 
 def test_seeds_arms_and_units_can_be_chosen() -> None:
@@ -96,11 +114,11 @@ def test_no_item_of_the_suite_may_be_trained_on() -> None:
 
 
 def test_an_ablation_that_would_leave_out_nothing_says_so() -> None:
-    plan = plan_of(**{"augment.families": ["S1", "P3"]})
+    plan = plan_of(**{"augment.families": ["S1", "P3", "K1"]})
     units = {unit.id: unit for unit in units_of(plan, tuple(ARMS), (0,))}
     assert "nothing to leave out" in units["train-without_tools-0"].unavailable
     assert "nothing to leave out" in units["evaluate-without_tools-0-twins"].unavailable
-    assert not units["train-without_system_prompt-0"].unavailable
+    assert not units["train-without_prompt-0"].unavailable
 
 
 def test_seeds_share_a_recipe_and_other_settings_have_another() -> None:

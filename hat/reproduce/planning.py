@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hat.errors import BadInput
-from hat.harness.registry import Registry, parse_reference, version_key
+from hat.harness.registry import Registry, version_key
 from hat.reproduce.measurements import CHAIN, suite
 from hat.reproduce.units import Plan
 from hat.runs.config import apply_overrides, parse_config
@@ -39,16 +39,16 @@ def make_plan(
         raise BadInput(f"no split {split!r}", where="--split", mend=f"Known: {', '.join(SPLITS)}.")
     values = apply_overrides(apply_overrides(profile, chosen.settings), overrides)
     parse_config(values, where="settings")
-    name, version = parse_reference(reference)
-    harness = Registry(registry).load(name, version)
+    known = Registry(registry)
+    harness = known.load(*known.parse(reference))
     return Plan(
         chosen,
         split or chosen.split,
         values,
-        name,
+        harness.name,
         harness.version,
         harness.digest,
-        _chain(Registry(SOURCES / CHAIN), name, harness.version),
+        _chain(Registry(SOURCES / CHAIN), harness.name, harness.version),
     )
 
 

@@ -40,4 +40,4 @@ def out() -> Console:
 
 def err() -> Console:
     """For progress and remarks."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else _PIPE_WIDTH)

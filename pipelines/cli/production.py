@@ -1,16 +1,13 @@
 """`hat production`, `hat promote` and `hat rollback`: the ledger of what is in production."""
 
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from pipelines.cli.known import refuse_unknown_harness
 from pipelines.cli.options import DEFAULT_ENVIRONMENT, EnvironmentOption, RegistryOption, registry_folder
 from pipelines.cli.output import JsonFlag, out, print_json
-
-if TYPE_CHECKING:
-    from hat.storage import Store
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +30,7 @@ def production(
 
     store = open_run_store()
     if name:
-        _refuse_unknown(store, name, registry)
+        refuse_unknown_harness(store, name, registry_folder(registry))
     names = [name] if name else sorted({key.split("/")[2] for key in store.list(f"ledger/{environment}")})
     if show_history:
         documents = [entry.to_json() for each in names for entry in ledger.history(store, environment, each)]
@@ -78,28 +75,12 @@ def rollback(
 
     when = datetime.now(UTC).isoformat(timespec="seconds")
     store = open_run_store()
-    _refuse_unknown(store, name, registry)
+    refuse_unknown_harness(store, name, registry_folder(registry))
     entry = ledger.rollback(store, environment, name, reason=reason, who=user_name(), when=when).to_json()
     if json_output:
         print_json(entry)
     else:
         _show(entry)
-
-
-def _refuse_unknown(store: "Store", name: str, registry: Path | None) -> None:
-    """Raise `BadInput` for a harness that neither the registry nor any environment's ledger has."""
-    from hat.errors import BadInput
-    from hat.harness.registry import Registry
-    from hat.nearest import known_names
-
-    known = {key.split("/")[2] for key in store.list("ledger")}
-    root = Registry(registry_folder(registry))
-    # Where a pair is served or rolled back there may be no registry: the ledger says enough.
-    known.update(root.names() if root.root.is_dir() else ())
-    if name not in known:
-        raise BadInput(
-            f"no harness named {name!r}", where=str(root.root), mend=known_names(name, sorted(known))
-        )
 
 
 def _show(document: dict[str, Any]) -> None:

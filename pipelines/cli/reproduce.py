@@ -59,6 +59,7 @@ def reproduce(
     json_output: JsonFlag = False,
 ) -> None:
     """Train and measure the arms of the paper's comparison, or make the table of what is measured."""
+    from hat.errors import BadInput
     from hat.home import hat_home
     from hat.reproduce.measurements import suite as find_suite
     from hat.reproduce.planning import make_plan
@@ -66,6 +67,8 @@ def reproduce(
     from hat.runs.config import parse_overrides
     from pipelines.profile import load_profile
 
+    if show_list and collect is not None:
+        raise BadInput("--list and --collect are two different things to show", mend="Give one of them.")
     chosen = load_profile(profile or find_suite(suite).profile)
     values = {**chosen.stages, "profile": chosen.name}
     folder = registry_folder(registry)

@@ -26,6 +26,9 @@ def runs(json_output: JsonFlag = False) -> None:
     if json_output:
         print_json([record.model_dump(mode="json") for record in records])
         return
+    if not records:
+        out().print("no run has been made yet")
+        return
     table = Table("run", "profile", "status", "verdict", "trained", "promoted", box=None)
     for record in records:
         table.add_row(

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pipelines.cli.known import refuse_unknown_harness
 from pipelines.cli.options import DEFAULT_ENVIRONMENT, EnvironmentOption, RegistryOption, registry_folder
 from pipelines.cli.output import JsonFlag, err, out, print_json
 
@@ -52,6 +53,7 @@ def serve(
 
     from hat.errors import BadInput
     from hat.runs.config import parse_overrides
+    from hat.runs.places import open_run_store
     from hat.serving.service.command import serve_command
     from hat.serving.service.config import ServiceConfig
 
@@ -74,6 +76,10 @@ def serve(
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise BadInput(f"{place}: {first['msg']}", where="hat serve") from error
+    folder = registry_folder(registry)
+    if folder.is_dir() and not model:
+        # A pod without a registry may wait for the first promotion of what it names; a slip of the pen would for ever.
+        refuse_unknown_harness(open_run_store(), harness.partition("@")[0], folder)
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
@@ -81,7 +87,7 @@ def serve(
         config,
         harness,
         environment=environment,
-        registry=registry_folder(registry),
+        registry=folder,
         model=model,
         on_listening=lambda url: print(url, flush=True),
     )

@@ -165,6 +165,7 @@ def test_compile_writes_a_package_for_each_profile(home: Path, tmp_path: Path) -
 
 def test_without_runs_and_promotions_the_lists_are_empty_and_valid(home: Path) -> None:
     assert json.loads(hat("runs", "--json").stdout) == []
+    assert hat("runs").stdout == "no run has been made yet\n"
     document = json.loads(hat("production", "live-shop", "--json").stdout)
     assert document["version"] is None
     keys = {"environment", "harness", "version", "harness_digest", "model", "model_digest", "run", "previous"}

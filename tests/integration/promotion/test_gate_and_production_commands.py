@@ -110,7 +110,11 @@ def test_a_harness_without_production_is_said_to_have_none(store: Any) -> None:
     assert (said.exit_code, said.stdout) == (0, "live-shop: nothing is in production in h20\n")
 
 
-@pytest.mark.parametrize("command", [("production",), ("rollback", "--reason", "r")])
+@pytest.mark.parametrize(
+    "command",
+    [("production",), ("rollback", "--reason", "r"), ("serve", "--engine", "http://127.0.0.1:9")],
+    ids=lambda command: command[0],
+)
 def test_an_unknown_harness_is_bad_input_that_names_those_known(
     store: Any, tmp_path: Path, command: tuple[str, ...]
 ) -> None:

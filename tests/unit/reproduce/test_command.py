@@ -62,3 +62,15 @@ def test_collecting_prints_the_table_and_writes_it_beside_the_files(tmp_path: Pa
 def test_a_wrong_word_is_said_before_any_work(arguments: tuple[str, ...], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         raise hat(*arguments).exception or AssertionError("it was accepted")
+
+
+def test_two_things_to_show_are_not_shown_as_one(tmp_path: Path) -> None:
+    result = hat("--list", "--collect", str(tmp_path))
+    assert isinstance(result.exception, BadInput)
+    assert "--list and --collect" in str(result.exception)
+
+
+def test_an_unknown_harness_says_what_there_is() -> None:
+    result = hat("--list", "--harness", "live-shp@1.0.0")
+    assert isinstance(result.exception, BadInput)
+    assert "Known: live-shop" in str(result.exception)

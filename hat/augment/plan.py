@@ -157,6 +157,21 @@ def prove_states(
     return Proof(tuple(planned), tuple(failures))
 
 
+def require_proven(
+    states: Iterable[HarnessState], harness: Harness, domain: Domain, config: AugmentConfig
+) -> None:
+    """Prove the states that a stage of training draws beside the planned ones; those of no family are the harness.
+
+    Args:
+        config: what they were sampled with.
+
+    Raises:
+        BadInput: a gate fails on a state, which is named.
+    """
+    changed = (state for state in states if state.families)
+    prove_states(changed, harness, config, expert_gold(harness, domain, "train")).require(harness)
+
+
 def verification_report(
     states: Sequence[HarnessState | PlannedState], failures: Sequence[GateFailure], gates: Sequence[str]
 ) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from hat.agent.episode import Episode
 from hat.agent.policies.local import LocalPolicy
 from hat.augment.config import AugmentConfig
+from hat.augment.plan import require_proven
 from hat.augment.sampler import sample_state
 from hat.augment.state import HarnessState
 from hat.domains.base import Domain, Task
@@ -33,10 +34,12 @@ def hard_tasks(
     tasks = domain.sample_tasks("train", 2 * count, _SEEDS + seed, list(intents) or None)
     fresh = [task for task in tasks if task.digest not in trained][:count]
     always = augment.model_copy(update={"original_share": 0.0})
-    return [
-        (sample_state(harness, seed=_SEEDS + seed * count + number, split="train", config=always), task)
-        for number, task in enumerate(fresh)
+    states = [
+        sample_state(harness, seed=_SEEDS + seed * count + number, split="train", config=always)
+        for number in range(len(fresh))
     ]
+    require_proven(states, harness, domain, always)
+    return list(zip(states, fresh, strict=True))
 
 
 class StopAtAccuracy(TrainerCallback):

@@ -4,7 +4,10 @@ import random
 from collections.abc import Sequence
 
 from hat.augment.config import AugmentConfig
+from hat.augment.plan import require_proven
 from hat.augment.sampler import sample_state
+from hat.augment.state import HarnessState
+from hat.domains.base import domain_of
 from hat.errors import BadInput
 from hat.harness.model import Harness
 from hat.harness.render import render_tools
@@ -29,7 +32,7 @@ def draw_harness_prompts(
     All trajectories come once before any comes again.
 
     Raises:
-        BadInput: there are no trajectories.
+        BadInput: there are no trajectories, or a gate fails on a state.
     """
     if not trajectories:
         raise BadInput("there are no trajectories to take harness prompts from")
@@ -38,9 +41,15 @@ def draw_harness_prompts(
     order: list[Trajectory] = []
     while len(order) < count:
         order.extend(chance.sample(trajectories, len(trajectories)))
+
+    def state_of(number: int) -> HarnessState:
+        return sample_state(harness, seed=_SEEDS + seed * count + number, split="train", config=always)
+
+    # Drawn again below, so that however many there are, one is held.
+    require_proven(map(state_of, range(count)), harness, domain_of(harness), always)
     prompts = []
     for number, trajectory in enumerate(order[:count]):
-        state = sample_state(harness, seed=_SEEDS + seed * count + number, split="train", config=always)
+        state = state_of(number)
         messages = present(trajectory, state)
         turns = [place for place, message in enumerate(messages) if message["role"] == "assistant"]
         cut = messages[: chance.choice(turns)]

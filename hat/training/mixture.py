@@ -8,6 +8,7 @@ from itertools import cycle, islice
 from hat.agent.episode import Episode
 from hat.agent.faults import ALL_FAULTS, FaultSchedule
 from hat.augment.config import AugmentConfig
+from hat.augment.plan import require_proven
 from hat.augment.sampler import sample_state
 from hat.augment.state import HarnessState
 from hat.augment.twins.make import make_twins
@@ -37,7 +38,8 @@ def plan_units(
     """The groups of a run or, where tasks are screened, the candidates for them; a pure function of its arguments.
 
     Raises:
-        BadInput: the domain has too few such tasks, its expert does not reply to one, or scoring one fails.
+        BadInput: the domain has too few such tasks, its expert does not reply to one, scoring one fails, or a gate
+            fails on a state.
     """
     total = config.screen_tasks or config.own_rounds * config.groups_per_step
     counts = unit_counts(total, config)
@@ -48,7 +50,7 @@ def plan_units(
     others = [task for task in tasks if task not in failing]
     declined = _tasks(domain, RL_SEEDS + seed + 1, counts[UNSOLVABLE], None, lambda task: not task.answerable)
     kinds = [FAULT] * len(failing) + [PLAIN] * len(others) + [UNSOLVABLE] * len(declined)
-    states = _states(harness, augment, config.augmented_share, len(kinds), seed)
+    states = _states(harness, domain, augment, config.augmented_share, len(kinds), seed)
     episodes = [
         Episode(state, task, domain)
         for state, task in zip(states, [*failing, *others, *declined], strict=True)
@@ -129,18 +131,21 @@ def _tasks(
 
 
 def _states(
-    harness: Harness, augment: AugmentConfig, share: float, count: int, seed: int
+    harness: Harness, domain: Domain, augment: AugmentConfig, share: float, count: int, seed: int
 ) -> list[HarnessState]:
+    """That share of them augmented and proven, in shuffled order."""
     changed = round(count * share)
     order = [True] * changed + [False] * (count - changed)
     random.Random(f"{harness.digest}/{seed}/mixture").shuffle(order)
     always = augment.model_copy(update={"original_share": 0.0})
-    return [
+    states = [
         sample_state(harness, seed=RL_SEEDS + seed * count + number, split="train", config=always)
         if augmented
         else HarnessState.original(harness)
         for number, augmented in enumerate(order)
     ]
+    require_proven(states, harness, domain, always)
+    return states
 
 
 def _twins(harness: Harness, domain: Domain, count: int, seed: int) -> Iterator[Unit]:

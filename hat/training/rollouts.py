@@ -11,7 +11,7 @@ from hat.agent.faults import ALL_FAULTS, FaultSchedule, with_faults
 from hat.agent.policies.local import Rollout
 from hat.agent.policy import Executor
 from hat.augment.config import AugmentConfig
-from hat.augment.plan import expert_gold, prove_states
+from hat.augment.plan import require_proven
 from hat.augment.sampler import sample_state
 from hat.augment.state import HarnessState
 from hat.domains.base import Domain, Scores, Task
@@ -103,9 +103,7 @@ def plan_groups(
         else HarnessState.original(harness)
         for index, changed in enumerate(order)
     ]
-    changed_states = [state for state in states if state.families]
-    if changed_states:
-        prove_states(changed_states, harness, always, expert_gold(harness, domain, "train")).require(harness)
+    require_proven(states, harness, domain, always)
     episodes = [Episode(state, task, domain) for state, task in zip(states, tasks, strict=True)]
     failing = random.Random(f"{harness.digest}/{seed}/faults")
     faults = [

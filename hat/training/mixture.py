@@ -50,7 +50,8 @@ def plan_units(
     others = [task for task in tasks if task not in failing]
     declined = _tasks(domain, RL_SEEDS + seed + 1, counts[UNSOLVABLE], None, lambda task: not task.answerable)
     kinds = [FAULT] * len(failing) + [PLAIN] * len(others) + [UNSOLVABLE] * len(declined)
-    states = _states(harness, domain, augment, config.augmented_share, len(kinds), seed)
+    always = augment.model_copy(update={"original_share": 0.0})
+    states = _states(harness, always, config.augmented_share, len(kinds), seed)
     episodes = [
         Episode(state, task, domain)
         for state, task in zip(states, [*failing, *others, *declined], strict=True)
@@ -62,6 +63,8 @@ def plan_units(
     singles = [
         Unit(kind, (group,)) for kind, group in zip(kinds, with_gold(episodes, faults, domain), strict=True)
     ]
+    # Only now: the gates score as well, and what a score raises is told by `with_gold`.
+    require_proven(states, harness, domain, always)
     return [*singles, *_twins(harness, domain, counts[TWIN], seed)]
 
 
@@ -131,21 +134,18 @@ def _tasks(
 
 
 def _states(
-    harness: Harness, domain: Domain, augment: AugmentConfig, share: float, count: int, seed: int
+    harness: Harness, always: AugmentConfig, share: float, count: int, seed: int
 ) -> list[HarnessState]:
-    """That share of them augmented and proven, in shuffled order."""
+    """That share of them augmented, in shuffled order."""
     changed = round(count * share)
     order = [True] * changed + [False] * (count - changed)
     random.Random(f"{harness.digest}/{seed}/mixture").shuffle(order)
-    always = augment.model_copy(update={"original_share": 0.0})
-    states = [
+    return [
         sample_state(harness, seed=RL_SEEDS + seed * count + number, split="train", config=always)
         if augmented
         else HarnessState.original(harness)
         for number, augmented in enumerate(order)
     ]
-    require_proven(states, harness, domain, always)
-    return states
 
 
 def _twins(harness: Harness, domain: Domain, count: int, seed: int) -> Iterator[Unit]:

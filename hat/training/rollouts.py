@@ -103,14 +103,16 @@ def plan_groups(
         else HarnessState.original(harness)
         for index, changed in enumerate(order)
     ]
-    require_proven(states, harness, domain, always)
     episodes = [Episode(state, task, domain) for state, task in zip(states, tasks, strict=True)]
     failing = random.Random(f"{harness.digest}/{seed}/faults")
     faults = [
         FaultSchedule(state.seed, kinds=ALL_FAULTS) if failing.random() < config.fault_share else None
         for state in states
     ]
-    return with_gold(episodes, faults, domain)
+    groups = with_gold(episodes, faults, domain)
+    # Only now: the gates score as well, and what a score raises is told by `with_gold`.
+    require_proven(states, harness, domain, always)
+    return groups
 
 
 def with_gold(

@@ -1,16 +1,14 @@
 """Runs units one after the other; what is done is skipped, and what failed stops only what needs it."""
 
-import fcntl
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from hat.errors import BadInput, HatError
-from hat.files import as_environment_failure, sha256_text, write_json_atomic
+from hat.files import sha256_text, write_json_atomic
 from hat.home import hat_home
 from hat.models import ModelRef
 from hat.reproduce import process
@@ -22,6 +20,7 @@ from hat.reproduce.status import Status, status_of
 from hat.reproduce.units import Plan, Unit, config_of, evaluation_of, recipe_digest
 from hat.runs.places import open_run_store, run_folder
 from hat.runs.progress import Event
+from hat.storage.lock import file_lock_if_free
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def run_units(
     failures: list[HatError] = []
     for position, unit in enumerate(units):
         try:
-            with _only_worker(out, unit) as alone:
+            with file_lock_if_free(lock_of(out, unit)) as alone:
                 if not alone:
                     view.ends(unit, "skipped", "another process runs it")
                     continue
@@ -190,19 +189,6 @@ def _provenance(outcome: Outcome, attempts: Sequence[Attempt], code: Code) -> Pr
     )
 
 
-@contextmanager
-def _only_worker(out: Path, unit: Unit) -> Iterator[bool]:
-    """Whether this process alone works on the unit; the kernel drops the lock when it dies."""
-    path = hat_home() / "locks" / f"reproduce-{sha256_text(str(out.resolve()))[:8]}-{unit.id}"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = open(path, "ab")  # noqa: SIM115  closed below; the try covers the opening only
-    except OSError as error:
-        raise as_environment_failure(error, path) from error
-    with handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+def lock_of(out: Path, unit: Unit) -> Path:
+    """Held by the one process that works on the unit."""
+    return hat_home() / "locks" / f"reproduce-{sha256_text(str(out.resolve()))[:8]}-{unit.id}"

@@ -17,10 +17,11 @@ from hat.reproduce import process
 from hat.reproduce.attempts import Attempt, note_attempts, read_attempts
 from hat.reproduce.request import CONFIG, REQUEST, Outcome, Request
 from hat.reproduce.results import read_result, result_path
-from hat.reproduce.run import Code, run_units
+from hat.reproduce.run import Code, lock_of, run_units
 from hat.reproduce.units import Unit, units_of
 from hat.runs.config import RunConfig
 from hat.runs.places import open_run_store
+from hat.storage.lock import file_lock_if_free
 from tests.support.reproduction import REPOSITORY, digest, plan_of
 
 REGISTRY = REPOSITORY / "harness_registry"
@@ -179,10 +180,8 @@ def test_a_file_of_other_settings_is_neither_used_up_nor_replaced(tmp_path: Path
 
 
 def test_two_processes_never_work_on_one_unit(tmp_path: Path, worker: Worker) -> None:
-    from hat.reproduce.run import _only_worker
-
     (unit, *_) = units_of(plan_of("smoke"), ("base",))
-    with _only_worker(tmp_path / "out", unit) as alone:
+    with file_lock_if_free(lock_of(tmp_path / "out", unit)) as alone:
         assert alone
         _, words = run(tmp_path / "out", [unit])
     assert words.notes[unit.id] == "another process runs it"

@@ -1,14 +1,15 @@
 """Runs the steps of a local run in containers, each in the image that a cluster would use.
 
 kfp's own function that runs a container is replaced: it lets the daemon remove the container, so that a failure
-can be lost (a container that is gone counts as a success), and breaks on a character that two pieces of output
-share.
+can be lost (a container that is gone counts as a success), breaks on a character that two pieces of output share, and
+gets the image of a step unresolved where it is a parameter of the pipeline.
 """
 
 import codecs
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hat.errors import EnvironmentFailure
 from pipelines.compile import IMAGE_FAMILIES
 
 RUN_LABEL = "hat.run"
+_PLACEHOLDER = re.compile(r"\{\{\$\.inputs\.parameters\['pipelinechannel--([^']+)'\]\}\}")
 _PASSED_ON = ("HAT_", "AWS_", "HF_", "OMP_", "OPENAI_")
 _NOT_PASSED_ON = ("AWS_CA_BUNDLE",)  # a file of this machine
 
@@ -94,6 +96,31 @@ def container_arguments(environment: Mapping[str, str], user: int, group: int) -
         "tmpfs": {"/tmp": "exec"},  # DeepSpeed builds its kernels there, and loads them
         "labels": {RUN_LABEL: environment["HAT_RUN_ID"]},
     }
+
+
+def container_runner(arguments: Mapping[str, Any]) -> Callable[..., int]:
+    """`run_container` for a pipeline with these arguments, its images among them."""
+
+    def run(client: Any, image: str, command: list[str], volumes: dict[str, Any], **settings: Any) -> int:
+        return run_container(client, resolve_image(image, arguments), command, volumes, **settings)
+
+    return run
+
+
+def resolve_image(image: str, arguments: Mapping[str, Any]) -> str:
+    """The image that a step names: itself, or the argument of the pipeline that kfp's placeholder stands for.
+
+    Raises:
+        EnvironmentFailure: the pipeline has no such argument.
+    """
+    placeholder = _PLACEHOLDER.fullmatch(image)
+    if placeholder is None:
+        return image
+    if placeholder[1] not in arguments:
+        raise EnvironmentFailure(
+            f"a step's image is the parameter {placeholder[1]}, which is not given", where="--runner docker"
+        )
+    return str(arguments[placeholder[1]])
 
 
 def run_container(

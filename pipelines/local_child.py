@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,17 @@ def main(package: Path, arguments_file: Path, folder: Path, runner: str) -> int:
 
     # Resources and the like have no effect here: kfp says so for every task.
     warnings.filterwarnings("ignore", message=".*have no effect in the current local runner.*")
+    arguments = json.loads(arguments_file.read_text(encoding="utf-8"))
     local.init(
-        runner=_docker_runner(folder) if runner == "docker" else local.SubprocessRunner(use_venv=False),
+        runner=_docker_runner(folder, arguments)
+        if runner == "docker"
+        else local.SubprocessRunner(use_venv=False),
         pipeline_root=str(folder / "kfp"),
         workspace_root=str(folder / "workspace"),
         raise_on_error=True,
         enable_caching=False,  # the journal does it (docs/decisions/kfp-step-journal.md)
     )
     pipeline = components.load_component_from_file(str(package))
-    arguments = json.loads(arguments_file.read_text(encoding="utf-8"))
     try:
         pipeline(**arguments)
     except RuntimeError as error:  # all that kfp says of a failed step; the step itself has told the rest
@@ -39,12 +42,12 @@ def main(package: Path, arguments_file: Path, folder: Path, runner: str) -> int:
     return 0
 
 
-def _docker_runner(folder: Path) -> Any:
+def _docker_runner(folder: Path, arguments: Mapping[str, Any]) -> Any:
     """kfp's runner that starts a container for each step, and ends them when this process is told to end."""
     from kfp import local
     from kfp.local import docker_task_handler
 
-    from pipelines.containers import container_arguments, remove_containers, run_container
+    from pipelines.containers import container_arguments, container_runner, remove_containers
 
     run = os.environ["HAT_RUN_ID"]
     remove_containers(run)  # of an attempt that was cut off
@@ -56,7 +59,7 @@ def _docker_runner(folder: Path) -> Any:
     signal.signal(signal.SIGTERM, end)
     for name in ("kfp", "workspace"):
         (folder / name).mkdir(exist_ok=True)  # or Docker would make it, as root
-    docker_task_handler.run_docker_container = run_container
+    docker_task_handler.run_docker_container = container_runner(arguments)
     return local.DockerRunner(**container_arguments(os.environ, os.getuid(), os.getgid()))
 
 

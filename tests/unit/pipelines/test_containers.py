@@ -81,3 +81,13 @@ def test_a_failed_container_is_a_failure_and_its_output_stays_whole(
     assert containers.run_container(Client(), "image", ["true"], {}) == 3
     assert capsys.readouterr().out == "价格\n"
     assert container.removed
+
+
+def test_an_image_that_is_a_parameter_of_the_pipeline_is_its_argument() -> None:
+    placeholder = "{{$.inputs.parameters['pipelinechannel--image_train']}}"
+    assert (
+        containers.resolve_image(placeholder, {"image_train": "hat-python-train:1"}) == "hat-python-train:1"
+    )
+    assert containers.resolve_image("hat-python-cpu:1", {}) == "hat-python-cpu:1"
+    with pytest.raises(EnvironmentFailure, match="image_train"):
+        containers.resolve_image(placeholder, {})

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from hat.domains.base import get_domain, made_from_harness
 from hat.harness.diff import diff_harnesses
 from hat.harness.diffing.change import Difference
 from hat.harness.diffing.present import summary
@@ -58,6 +59,11 @@ def _reviewed(registry: Registry, name: str, version: str) -> Reviewed:
         harness = registry.load(name, version)
     except BadHarness:
         return Reviewed(name, version, None, None, "nothing: the version has errors and cannot run")
+    if made_from_harness(get_domain(harness.domain)):
+        plan = (
+            f"no run: `hat eval MODEL --harness {name}@{version}` evaluates a model under an imported version"
+        )
+        return Reviewed(name, version, harness.parent, None, plan)
     run = f"`hat run {name}@{version}`"
     if harness.parent is None:
         plan = (

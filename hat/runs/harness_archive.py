@@ -4,7 +4,7 @@ import io
 import json
 import tarfile
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hat.domains.base import get_domain, made_from_harness
@@ -113,7 +113,7 @@ def fetch_harness(store: Store, name: str, version: str, digest: str, folder: Pa
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             if sum(member.size for member in archive.getmembers()) > MAX_ARCHIVE_BYTES:
                 raise EnvironmentFailure(f"unpacks to more than {MAX_ARCHIVE_BYTES} bytes", where=where)
-            archive.extractall(folder, filter="data")
+            _unpack(archive, folder)
         harness = load_harness(folder)
     except (tarfile.TarError, BadInput) as error:
         raise EnvironmentFailure(f"damaged harness archive: {error}", where=where) from error
@@ -132,6 +132,23 @@ def _archive(folder: Path) -> bytes:
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
     return buffer.getvalue()
+
+
+def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
+    """Write the files of an archive. Those that `_archive` makes hold nothing else, and nothing outside of the folder.
+
+    Raises:
+        BadInput: a member is no file, or leaves the folder.
+    """
+    # `extractall` has no filter before Python 3.11.4.
+    for member in archive:
+        name = PurePosixPath(member.name)
+        content = archive.extractfile(member) if member.isfile() else None
+        if content is None or name.is_absolute() or ".." in name.parts:
+            raise BadInput(f"{member.name!r} is not a file inside of it")
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.read())
 
 
 def _archive_key(name: str, version: str, digest: str) -> str:

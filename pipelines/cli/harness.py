@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from pipelines.cli.options import RegistryOption, registry_folder
-from pipelines.cli.output import JsonFlag, out, print_json, refuse_both
+from pipelines.cli.output import JsonFlag, err, out, print_json, refuse_both
 
 if TYPE_CHECKING:
     from hat.harness.model import Harness
@@ -187,6 +187,7 @@ def import_source(
     """A new version from what a team already has; problems of the source are all told, and then nothing is written."""
     from hat.errors import BadInput
     from hat.harness.exchange.imports import import_harness
+    from hat.harness.lint import lint_path
     from hat.harness.registry import Registry, parse_reference
 
     name, version = parse_reference(reference)
@@ -195,6 +196,9 @@ def import_source(
             f"{reference!r} has no version", where="--as", mend="Write NAME@VERSION, as in git@1.0.0."
         )
     folder = import_harness(Registry(registry_folder(registry)), path, name, version)
+    for problem in lint_path(path):
+        if problem.severity == "warning":
+            err().print(f"{problem.file}:{problem.line}: {problem.message}", markup=False, soft_wrap=True)
     _say(f"{folder}: read it through, then `hat harness lint {folder}`.")
 
 

@@ -15,6 +15,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
+    context: typer.Context,
     harness: HarnessArgument,
     profile: Annotated[str, typer.Option(help="Name of a profile, or a YAML file.")] = "laptop",
     mode: Annotated[
@@ -48,8 +49,10 @@ def run(
     known = Registry(registry_folder(registry))
     name, version = known.parse(harness)
     if resume is not None:
-        if settings:
-            raise BadInput("a resumed run keeps its settings", where="--set", mend="Start a new run.")
+        for name, option in (("settings", "--set"), ("profile", "--profile"), ("mode", "--mode")):
+            source = context.get_parameter_source(name)
+            if source is not None and source.name == "COMMANDLINE":
+                raise BadInput("a resumed run keeps its settings", where=option, mend="Start a new run.")
         record = resume_run(resume, harness, err(), runner)
     else:
         request = RunRequest(name, version, profile, mode, run_settings(settings))

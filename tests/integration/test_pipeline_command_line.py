@@ -41,6 +41,10 @@ def hat(*arguments: str) -> subprocess.CompletedProcess[str]:
         (["run", "live-shop", "--set", "generate.tasks=0"], "generate.tasks"),
         (["run", "live-shop", "--registry", "/no/such/folder"], "no such harness registry"),
         (["run", "live-shop", "--resume", "no-such-run"], "there is no run 'no-such-run'"),
+        (
+            ["run", "live-shop", "--resume", "a-run", "--profile", "tiny"],
+            "--profile: a resumed run keeps its settings",
+        ),
         (["report", "no-such-run"], "there is no run 'no-such-run'"),
         (["promote", "no-such-run"], "there is no run 'no-such-run'"),
         (["gate", "no.yaml", "nowhere"], "no.yaml"),

@@ -107,6 +107,14 @@ def test_import_and_export_go_there_and_back(shop, tmp_path):
         hat_harness(shop, "export", "shop@1.0.0", "--out", str(tmp_path / "other"))
 
 
+def test_an_import_of_one_page_of_tools_says_that_more_follow(shop, tmp_path):
+    source = tmp_path / "page.json"
+    tool = {"name": "find", "description": "Find it", "inputSchema": {"type": "object"}}
+    source.write_text(json.dumps({"tools": [tool], "nextCursor": "p2"}))
+    said = hat_harness(shop, "import", str(source), "--as", "found@1.0.0")
+    assert "more tools follow on a page that is not here" in said
+
+
 def test_diff_writes_a_page(shop, next_version, tmp_path):
     next_version.edit("harness.yaml", "max_turns: 6", "max_turns: 5")
     page = tmp_path / "diff.html"
@@ -154,6 +162,20 @@ def test_new_edit_lock_and_check_is_the_way_of_a_harness_commit(shop, tmp_path):
     assert "**behaviour-changing**: text removed" in hat_harness(
         shop, "check", "--base", "main", "--markdown"
     )
+
+
+def test_a_check_promises_no_run_of_an_imported_harness(shop, tmp_path):
+    hat_harness(shop, "lock", "shop")
+    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "base"]):
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *arguments], check=True, capture_output=True)
+    source = tmp_path / "list.json"
+    tool = {"name": "find", "description": "Find it", "inputSchema": {"type": "object"}}
+    source.write_text(json.dumps({"tools": [tool]}))
+    hat_harness(shop, "import", str(source), "--as", "found@1.0.0")
+    hat_harness(shop, "lock", "found")
+    text = hat_harness(shop, "check", "--base", "main")
+    assert "no run: `hat eval MODEL --harness found@1.0.0`" in " ".join(text.split())
 
 
 def test_starting_a_harness_command_imports_no_heavy_library():

@@ -28,7 +28,7 @@ def test_trajectories_of_one_session_share_a_prefix_under_every_state(
     episodes = [Episode(HarnessState.original(HARNESS), task, DOMAIN) for task in tasks]
     DOMAIN.expert().play(episodes, DOMAIN.execute, lambda index: None)
     played = [episode.trajectory() for episode in episodes]
-    states = sample_states(HARNESS, count=25, run_seed=4, split="train", config=FULL)
+    states = sample_states(HARNESS, count=40, run_seed=4, split="train", config=FULL)
     assert any(state.user_blocks for state in states)
     assert any(state.codec.envelope for state in states)
     for state in states:

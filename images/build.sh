@@ -10,7 +10,7 @@
 #   WHEELS       folder of wheels that are taken before any index's
 #   PIP_CONF     pip's configuration: mirror, torch's index } build secrets:
 #   CA_FILE      certificate authority of that mirror      } never in a layer
-# The last three default to what pip on this machine is told (find-links, index-url and the like, cert).
+# The last three default to what pip on this machine is told (folder of wheels, addresses of indexes, certificate).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -38,10 +38,11 @@ CA_FILE=${CA_FILE-$(setting cert)}
 if [ -z "${PIP_CONF:-}" ]; then
     PIP_CONF=$context.pip
     echo "[global]" >"$PIP_CONF"
-    for name in index-url extra-index-url trusted-host; do
-        value=$(setting "$name" | tr ' ' '\n' | grep -v '^file:' | tr '\n' ' ' || true)
-        [ -z "${value// /}" ] || echo "$name = $value" >>"$PIP_CONF"
-    done
+    # Its settings that are web addresses, an environment variable before a file; folders of this machine mean nothing there.
+    "$PYTHON" -m pip config list 2>/dev/null | sort |
+        sed -nE "s/^(:env:|global)\.([a-z-]+)='(https?:[^']*)'\$/\2 = \3/p" | awk '!seen[$1]++' >>"$PIP_CONF" || true
+    trusted=$(setting trusted-host)
+    [ -z "$trusted" ] || echo "trusted-host = $trusted" >>"$PIP_CONF"
 fi
 WHEELS=${WHEELS-$(setting find-links)}
 mkdir "$context/wheels"

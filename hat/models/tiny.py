@@ -2,16 +2,19 @@
 
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 NAME = "random-tiny"
 NOTES = "random weights: its scores say nothing"
 
 
-def write_tiny_model(folder: Path, seed: int = 0) -> Path:
-    """Write a Hugging Face folder, in fp32, and return it. The same seed gives the same weights."""
-    import torch
+def byte_tokenizer() -> "PreTrainedTokenizerFast":
+    """Every byte is a token; ``<|im_end|>`` ends a turn and pads, as in SmolLM2, whose chat template it has."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerFast
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     core = Tokenizer(models.BPE(vocab={letter: i for i, letter in enumerate(alphabet)}, merges=[]))
@@ -22,6 +25,15 @@ def write_tiny_model(folder: Path, seed: int = 0) -> Path:
     )
     template = files("hat.models") / "chat_templates" / "smollm2_tools.jinja"
     tokenizer.chat_template = template.read_text(encoding="utf-8")
+    return tokenizer
+
+
+def write_tiny_model(folder: Path, seed: int = 0) -> Path:
+    """Write a Hugging Face folder, in fp32, and return it. The same seed gives the same weights."""
+    import torch
+    from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
+
+    tokenizer = byte_tokenizer()
     ids = {
         "bos_token_id": tokenizer.bos_token_id,
         "eos_token_id": tokenizer.eos_token_id,

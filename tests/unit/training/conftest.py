@@ -1,12 +1,12 @@
 """A tiny random model with a byte-level tokenizer that has the real chat template."""
 
 from collections.abc import Iterator
-from importlib.resources import files
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from hat.models.tiny import byte_tokenizer
 
 
 @pytest.fixture(autouse=True)
@@ -29,17 +29,9 @@ def tiny_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
 
 
 def make_tokenizer(extra: tuple[str, ...] = ()) -> PreTrainedTokenizerFast:
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    core = Tokenizer(models.BPE(vocab={letter: i for i, letter in enumerate(alphabet)}, merges=[]))
-    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    core.decoder = decoders.ByteLevel()
-    made = PreTrainedTokenizerFast(
-        tokenizer_object=core, bos_token="<|im_start|>", eos_token="<|im_end|>", pad_token="<|im_end|>"
-    )
+    made = byte_tokenizer()
     if extra:
         made.add_tokens(list(extra))
-    template = files("hat.models") / "chat_templates" / "smollm2_tools.jinja"
-    made.chat_template = template.read_text(encoding="utf-8")
     return made
 
 

@@ -4,7 +4,7 @@
 
 ``--model`` is a model that calls the live shop's tools, such as one that a run trained: one that does not makes no tool
 turns, and then this stops. Both sides answer the same questions of one session under one harness state whose prompt has
-at least 450 tokens, with fp32 weights, bf16 autocast and no activation checkpointing, and both learn from every group,
+at least 450 tokens, with fp32 weights, bf16 autocast where the CPU has bf16 and no activation checkpointing, and both learn from every group,
 also from those without variance. Plain TRL gets the tools as Python functions and drives them with its own loop; its
 turns share ``max_completion_length`` with the tools' results, so it gets four turns' worth. A step is sampling, scoring
 and one optimiser step, timed from its beginning to its end; the first is not counted. The two take turns for
@@ -30,6 +30,7 @@ from hat.augment.state import HarnessState
 from hat.domains.base import Domain, Task, get_domain
 from hat.harness.registry import Registry
 from hat.harness.render import render_tools
+from hat.models.precision import computes_in_bfloat16
 from hat.models.tokens import ChatTokens
 from hat.trajectories.present import opening_messages
 
@@ -134,7 +135,7 @@ def plain(model: Any, tokenizer: Any, tasks: Sequence[Task], state: HarnessState
                 max_tool_calling_iterations=3,
                 learning_rate=1e-9,
                 shuffle_dataset=False,
-                bf16=True,
+                bf16=computes_in_bfloat16(),
                 use_cpu=True,
                 gradient_checkpointing=False,
                 dataloader_pin_memory=False,

@@ -2,7 +2,7 @@
 
     python -m benchmarks.sft_speed [--model FOLDER] [--trajectories 48] [--per-state 6] [--rounds 2]
 
-Both train whole trajectories (no openings) with fp32 weights, bf16 autocast and no activation checkpointing. Plain TRL
+Both train whole trajectories (no openings) with fp32 weights, bf16 autocast where the CPU has bf16 and no activation checkpointing. Plain TRL
 gets one padded row for each trajectory, labels on the assistant's tokens, batches of 4. Counted are the tokens of
 every trajectory with its prompt, without padding: the same number for both. The two take turns for ``--rounds``
 rounds after one uncounted step each; the ratio of the medians is what to quote, from an idle machine.
@@ -23,6 +23,7 @@ from hat.augment.config import AugmentConfig
 from hat.augment.state import HarnessState
 from hat.domains.base import get_domain
 from hat.harness.registry import Registry
+from hat.models.precision import computes_in_bfloat16
 from hat.training.packing import Pack, SegmentWeights, build_pack
 from hat.training.plan import PlannedPack, plan_packs
 from hat.trajectories.record import Trajectory
@@ -49,7 +50,7 @@ def arguments(folder: str, batch: int) -> Any:
         per_device_train_batch_size=batch,
         num_train_epochs=1,
         learning_rate=1e-6,
-        bf16=True,
+        bf16=computes_in_bfloat16(),
         use_cpu=True,
         gradient_checkpointing=False,
         dataloader_pin_memory=False,

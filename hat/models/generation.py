@@ -231,7 +231,7 @@ class _Conversations:
     def _take(self, slots: list[int], hidden: torch.Tensor) -> None:
         """Choose a token for each of the slots; end the turns that it ends."""
         rows = [self._rows[slot] for slot in slots]
-        tokens, log_probs = self._choose(self._head(hidden), [row.stream for row in rows])
+        tokens, log_probs = self._choose(_vocabulary_scores(self._head, hidden), [row.stream for row in rows])
         for position, row in enumerate(rows):
             row.ids.append(tokens[position])
             if log_probs:
@@ -326,6 +326,15 @@ class _Conversations:
         if not self._sampling.log_probs:
             return chosen.tolist(), []
         return chosen.tolist(), log_probs.gather(-1, chosen[:, None]).squeeze(-1).tolist()
+
+
+def _vocabulary_scores(head: torch.nn.Module, hidden: torch.Tensor) -> torch.Tensor:
+    """``head(hidden)``: on CPU by oneDNN, which for few rows and a large vocabulary takes half the time of MKL."""
+    weight, bias = head.weight, head.bias
+    if weight.device.type != "cpu" or weight.dtype != torch.float32 or not torch.backends.mkldnn.is_available():
+        return head(hidden)  # type: ignore[no-any-return]
+    # `linear` itself always takes MKL for float32; `torch` is pinned exactly.
+    return torch.ops.mkldnn._linear_pointwise(hidden, weight, bias, "none", [], "")  # type: ignore[no-any-return]
 
 
 def _greatest(logits: torch.Tensor) -> torch.Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 from hat.domains.base import Domain, Task
 from hat.errors import BadInput
 from hat.harness.model import Harness
+from hat.models.precision import compute_dtype
 from hat.promotion.policy import LatencyPolicy, PercentileLimit
 from hat.serving import machine
 from hat.serving.config import LatencyConfig
@@ -70,6 +71,7 @@ def measure_latency(
         "cores": machine.cores(),
         "torch_threads": torch.get_num_threads(),
         "weights": "bfloat16",
+        "computed_in": str(compute_dtype()).removeprefix("torch."),
         "prefix_cached": True,
         "arrival": load.arrival,
         "concurrency": load.concurrency if load.arrival == "closed-loop" else None,

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from hat.models.precision import computes_in_bfloat16
 from hat.training.safety import REQUIRED_ARGUMENTS
 
 
@@ -14,7 +15,7 @@ def common_arguments(work: Path, seed: int, checkpoint_steps: int) -> dict[str, 
         "output_dir": str(work),
         "weight_decay": 0.0,
         "max_grad_norm": 1.0,
-        "bf16": True,
+        "bf16": computes_in_bfloat16(),
         "use_cpu": not torch.cuda.is_available(),
         "gradient_checkpointing": False,
         "dataloader_pin_memory": False,

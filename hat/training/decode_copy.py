@@ -1,4 +1,4 @@
-"""A bf16 copy of the model in training, to sample from: decoding fp32 weights under autocast is slowest."""
+"""A copy of the model in training to sample from, in bf16 where that is faster: decoding under autocast is slowest."""
 
 import copy
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from hat.errors import EnvironmentFailure
+from hat.models.precision import compute_dtype
 
 _PROBE = 64
 """Elements of each parameter that are compared to tell whether the copy is in step."""
@@ -14,8 +15,8 @@ _PROBE = 64
 class DecodeCopy:
     """The copy and the policy version it holds: the optimiser steps made so far; -1 before `sync`."""
 
-    def __init__(self, model: Any, dtype: torch.dtype = torch.bfloat16) -> None:
-        self.model = copy.deepcopy(model).to(dtype).eval().requires_grad_(False)
+    def __init__(self, model: Any) -> None:
+        self.model = copy.deepcopy(model).to(compute_dtype()).eval().requires_grad_(False)
         self.model.zero_grad(set_to_none=True)
         self.version = -1
 

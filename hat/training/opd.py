@@ -3,7 +3,7 @@
 Reverse KL at temperature 1 on the student's own samples (arXiv 2306.13649), with TRL's `DistillationTrainer`. In
 general distillation prompts are general and the teacher is the model that fine-tuning began with: what fine-tuning on
 one task lost comes back. In the labelled arm harness-OPD prompts are turns of episodes under augmented harness states
-and the teacher is an HSA model. What differs from plain TRL: answers are sampled from a bf16 copy, the vocabulary is
+and the teacher is an HSA model. What differs from plain TRL: answers are sampled from a copy, the vocabulary is
 projected only where there is a token, and some steps may replay supervised packs.
 """
 

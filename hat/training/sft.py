@@ -1,6 +1,6 @@
 """HSA-SFT: supervised fine-tuning on expert trajectories, each presented under a harness state drawn on the fly.
 
-Full fine-tuning with fp32 weights and bf16 autocast by TRL's `SFTTrainer`. What differs from plain TRL: a step's data
+Full fine-tuning with fp32 weights, under bf16 autocast where the hardware has bf16, by TRL's `SFTTrainer`. What differs from plain TRL: a step's data
 is a pack (see `hat.training.packing`) built when it is needed, and the vocabulary is projected only where there is a
 loss.
 """
@@ -20,6 +20,7 @@ from trl import SFTTrainer
 from hat.augment.config import AugmentConfig
 from hat.domains.base import Domain
 from hat.harness.model import Harness
+from hat.models.precision import computes_in_bfloat16
 from hat.training.arguments import common_arguments
 from hat.training.checkpoints import SettingsInCheckpoints
 from hat.training.collator import PackCollator, count_tokens, step_loss
@@ -68,7 +69,7 @@ def _sharded(deepspeed: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _autocast(device: torch.device) -> torch.autocast:
-    return torch.autocast(device.type, dtype=torch.bfloat16)
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=computes_in_bfloat16())
 
 
 def train_sft(

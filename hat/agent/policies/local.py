@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from hat.agent.episode import Episode
 from hat.agent.policy import Executor, answer_requests
@@ -136,8 +136,14 @@ def continue_rollout(
     return appended
 
 
-def load_for_decoding(folder: str | Path, dtype: str = "bfloat16") -> tuple[Any, Any]:
+def load_for_decoding(
+    folder: str | Path, weights: Literal["bfloat16", "float32"] = "bfloat16"
+) -> tuple[Any, Any]:
     """The model and tokenizer of a Hugging Face folder, ready to decode on this machine's CPU.
+
+    Args:
+        weights: bfloat16 rounds them as `export` does, so that what is judged is what is served, and computes with
+            them in what is fastest here (`hat.models.precision`); float32 takes them as stored and computes in it.
 
     Raises:
         BadInput: the folder is not a whole model that can chat.
@@ -147,13 +153,17 @@ def load_for_decoding(folder: str | Path, dtype: str = "bfloat16") -> tuple[Any,
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    from hat.models.precision import compute_dtype
+
     folder = Path(folder)
     check_model_folder(folder)
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         model = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=getattr(torch, dtype), local_files_only=True
+            folder, dtype=getattr(torch, weights), local_files_only=True
         )
     except (OSError, ValueError) as error:
         raise BadInput(f"cannot be loaded: {error}", where=str(folder)) from error
+    if weights == "bfloat16":
+        model = model.to(compute_dtype())
     return model.eval(), tokenizer

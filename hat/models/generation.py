@@ -331,7 +331,11 @@ class _Conversations:
 def _vocabulary_scores(head: torch.nn.Module, hidden: torch.Tensor) -> torch.Tensor:
     """``head(hidden)``: on CPU by oneDNN, which for few rows and a large vocabulary takes half the time of MKL."""
     weight, bias = head.weight, head.bias
-    if weight.device.type != "cpu" or weight.dtype != torch.float32 or not torch.backends.mkldnn.is_available():
+    if (
+        weight.device.type != "cpu"
+        or weight.dtype != torch.float32
+        or not torch.backends.mkldnn.is_available()
+    ):
         return head(hidden)  # type: ignore[no-any-return]
     # `linear` itself always takes MKL for float32; `torch` is pinned exactly.
     return torch.ops.mkldnn._linear_pointwise(hidden, weight, bias, "none", [], "")  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
 """HSA-SFT: supervised fine-tuning on expert trajectories, each presented under a harness state drawn on the fly.
 
-Full fine-tuning with fp32 weights, under bf16 autocast where the hardware has bf16, by TRL's `SFTTrainer`. What differs from plain TRL: a step's data
-is a pack (see `hat.training.packing`) built when it is needed, and the vocabulary is projected only where there is a
-loss.
+Full fine-tuning with fp32 weights by TRL's `SFTTrainer`, under bf16 autocast where the hardware has bf16. What differs
+from plain TRL: a step's data is a pack (see `hat.training.packing`) built when it is needed, and the vocabulary is
+projected only where there is a loss.
 """
 
 import math

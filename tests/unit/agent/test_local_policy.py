@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from hat.agent.episode import Episode
-from hat.agent.policies.local import LocalPolicy
+from hat.agent.policies.local import LocalPolicy, load_for_decoding
 from hat.augment.config import AugmentConfig
 from hat.augment.sampler import sample_state
 from hat.augment.state import HarnessState
@@ -114,3 +114,28 @@ def test_a_folder_that_is_no_chat_model_is_refused(tmp_path):
         LocalPolicy(tmp_path)
     with pytest.raises(BadInput):
         LocalPolicy(tmp_path / "absent")
+
+
+@pytest.fixture
+def model_folder(model_and_tokenizer, tmp_path: Path) -> Path:
+    for part in model_and_tokenizer:
+        part.save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize("compute", [torch.bfloat16, torch.float32])
+def test_whatever_it_is_computed_in_the_weights_are_those_that_export_publishes(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch, compute: torch.dtype
+) -> None:
+    monkeypatch.setattr("hat.models.precision.compute_dtype", lambda: compute)
+    model, _ = load_for_decoding(model_folder)
+    published = AutoModelForCausalLM.from_pretrained(model_folder, dtype=torch.bfloat16).state_dict()
+    for name, tensor in model.state_dict().items():
+        assert tensor.dtype == compute
+        assert torch.equal(tensor, published[name].to(compute)), name
+
+
+def test_weights_can_be_had_as_stored(model_folder: Path) -> None:
+    model, _ = load_for_decoding(model_folder, "float32")
+    stored = AutoModelForCausalLM.from_pretrained(model_folder, dtype=torch.float32).state_dict()
+    assert all(torch.equal(tensor, stored[name]) for name, tensor in model.state_dict().items())

@@ -124,7 +124,11 @@ def test_each_step_samples_from_the_weights_of_the_step_before(
     assert versions == [0, 1, 2]
 
 
-def test_the_loss_runs_under_autocast(student: Path, teacher: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("bfloat16", [True, False])
+def test_the_loss_is_computed_in_what_the_hardware_has(
+    student: Path, teacher: Path, monkeypatch: pytest.MonkeyPatch, bfloat16: bool
+) -> None:
+    monkeypatch.setattr("hat.training.arguments.computes_in_bfloat16", lambda: bfloat16)
     kinds: list[torch.dtype] = []
     mine = opd.reverse_kl
 
@@ -134,7 +138,7 @@ def test_the_loss_runs_under_autocast(student: Path, teacher: Path, monkeypatch:
 
     monkeypatch.setattr(opd, "reverse_kl", note)
     run(student, teacher, CONFIG.model_copy(update={"steps": 1}))
-    assert kinds == [torch.bfloat16]
+    assert kinds == [torch.bfloat16 if bfloat16 else torch.float32]
 
 
 class Interrupt(TrainerCallback):

@@ -2,13 +2,14 @@
 
     python -m benchmarks.grpo_speed --model FOLDER [--steps 2] [--rounds 2] [--group-size 8] [--groups 2]
 
-``--model`` is a model that calls the live shop's tools, such as one that a run trained: one that does not makes no tool
-turns, and then this stops. Both sides answer the same questions of one session under one harness state whose prompt has
-at least 450 tokens, with fp32 weights, bf16 autocast where the CPU has bf16 and no activation
-checkpointing, and both learn from every group, also from those without variance. Plain TRL gets the tools as Python functions and drives them with its own loop; its
-turns share ``max_completion_length`` with the tools' results, so it gets four turns' worth. A step is sampling, scoring
-and one optimiser step, timed from its beginning to its end; the first is not counted. The two take turns for
-``--rounds`` rounds from the same weights; the ratio of the medians is what to quote, from an idle machine.
+``--model`` is a model that calls the live shop's tools, such as one that a run trained: one that does not makes no
+tool turns, and then this stops. Both sides answer the same questions of one session under one harness state whose
+prompt has at least 450 tokens, with fp32 weights, bf16 autocast where the CPU has bf16 and no activation
+checkpointing, and both learn from every group, also from those without variance. Plain TRL gets the tools as Python
+functions and drives them with its own loop; its turns share ``max_completion_length`` with the tools' results, so it
+gets four turns' worth. A step is sampling, scoring and one optimiser step, timed from its beginning to its end; the
+first is not counted. The two take turns for ``--rounds`` rounds from the same weights; the ratio of the medians is
+what to quote, from an idle machine.
 """
 
 import argparse

@@ -2,10 +2,11 @@
 
     python -m benchmarks.sft_speed [--model FOLDER] [--trajectories 48] [--per-state 6] [--rounds 2]
 
-Both train whole trajectories (no openings) with fp32 weights, bf16 autocast where the CPU has bf16 and no
-activation checkpointing. Plain TRL gets one padded row for each trajectory, labels on the assistant's tokens, batches of 4. Counted are the tokens of
-every trajectory with its prompt, without padding: the same number for both. The two take turns for ``--rounds``
-rounds after one uncounted step each; the ratio of the medians is what to quote, from an idle machine.
+Both train whole trajectories (no openings) with fp32 weights, bf16 autocast where the CPU has bf16 and no activation
+checkpointing. Plain TRL gets one padded row for each trajectory, labels on the assistant's tokens, batches of 4.
+Counted are the tokens of every trajectory with its prompt, without padding: the same number for both. The two take
+turns for ``--rounds`` rounds after one uncounted step each; the ratio of the medians is what to quote, from an idle
+machine.
 """
 
 import argparse

@@ -5,7 +5,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 AGENT_SUITES = ("live_stream_qa", "harness_variant_qa", "tool_prompt_robustness")
-"""Suites that play episodes; the fourth asks plain prompts."""
+"""Suites that play episodes."""
+GENERAL_SUITE = "instruction_following"
+"""The fourth: plain prompts, without any harness."""
 
 
 class RobustnessConfig(BaseModel):
@@ -81,8 +83,8 @@ class EvaluateConfig(BaseModel):
 
     def only(self, suites: tuple[str, ...]) -> "EvaluateConfig":
         """Only the named suites; ``ifeval`` stands for ``instruction_following``."""
-        kept = {"instruction_following" if suite == "ifeval" else suite for suite in suites}
-        known = (*AGENT_SUITES, "instruction_following")
+        kept = {GENERAL_SUITE if suite == "ifeval" else suite for suite in suites}
+        known = (*AGENT_SUITES, GENERAL_SUITE)
         left_out: dict[str, object] = {suite: 0 for suite in known if suite not in kept}
         if "tool_prompt_robustness" in left_out:
             left_out["robustness"] = RobustnessConfig()

@@ -1,6 +1,7 @@
 """Drives a running agent service under a policy's load and writes `latency.json`, evidence for the gate."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hat.serving.config import LatencyConfig
 from hat.serving.latency import Progress, drive, request_documents, requests_to_send
 from hat.serving.load import Answered, EngineError, Request
 from hat.serving.service.app import PAIR, QUESTIONS
+from hat.serving.service.config import HTTP_ADDRESS
 
 _LISTING_SECONDS = 10.0
 
@@ -41,9 +43,13 @@ def load_test(
             server cannot see that, so without the statement the device counts as shared.
 
     Raises:
-        BadInput: no policy for the environment, none of its latency, or too few questions.
+        BadInput: not an HTTP address, no policy for the environment, none of its latency, or too few questions.
         EnvironmentFailure: the service cannot be reached, is not ready, or changed its pair meanwhile.
     """
+    if not re.match(HTTP_ADDRESS, url):
+        raise BadInput(
+            f"not the address of a service: {url!r}", where="URL", mend="E.g. http://127.0.0.1:8080."
+        )
     url = url.rstrip("/")
     return asyncio.run(_load_test(url, policy_file, environment, registry, config, exclusive, out, progress))
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from hat.domains.base import Task, get_domain
 from hat.errors import BadInput
-from hat.evaluation.config import EvaluateConfig
-from hat.evaluation.run import evaluate
+from hat.evaluation.config import GENERAL_SUITE, EvaluateConfig
+from hat.evaluation.run import evaluate, items_digest
 from hat.files import read_json, write_json_atomic
 from hat.harness.model import Harness
 from hat.models import ModelRef, ModelStore
@@ -119,7 +119,29 @@ def _measure_before(
 def _evaluated(
     store: Store, settings: RunConfig, harness: Harness, model: ModelRef, wanted: EvaluateConfig, role: Role
 ) -> Any:
-    """The evaluation document of one model."""
+    """The evaluation document of one model. General prompts know no harness: they are asked once for all of them."""
+    of_harness = {"domain": settings.domain, "harness": [harness.name, harness.version, harness.digest]}
+    agent = wanted.model_copy(update={GENERAL_SUITE: 0})
+    if agent == wanted:
+        return _remembered(store, settings, harness, model, wanted, role, of_harness)
+    general = _remembered(store, settings, harness, model, wanted.only((GENERAL_SUITE,)), role, {})
+    if agent == agent.only(()):
+        return general
+    document = _remembered(store, settings, harness, model, agent, role, of_harness)
+    suites = {**document["suites"], **general["suites"]}
+    return {**document, "suites": suites, "items_digest": items_digest(suites)}
+
+
+def _remembered(
+    store: Store,
+    settings: RunConfig,
+    harness: Harness,
+    model: ModelRef,
+    wanted: EvaluateConfig,
+    role: Role,
+    further_parts: Mapping[str, Any],
+) -> Any:
+    """The document of an evaluation, from an earlier run where there was the same one."""
 
     def work(folder: Path) -> None:
         given = (ModelStore(store).materialise(model), harness, get_domain(settings.domain or harness.domain))
@@ -140,10 +162,9 @@ def _evaluated(
 
     parts: Mapping[str, Any] = {
         "code_version": settings.code_version,
-        "domain": settings.domain,
-        "harness": [harness.name, harness.version, harness.digest],
         "model": model.digest,
         "settings": wanted.model_dump(mode="json"),
+        **further_parts,
     }
     if settings.engine.kind == "vllm":
         parts = {**parts, "engine": "vllm", "hardware": machine.hardware()}

@@ -2,6 +2,7 @@
 
 from rich.console import Console
 
+from hat.errors import BadInput
 from hat.runs.places import run_folder
 from hat.runs.record import RunRecord
 from pipelines.local import LOG
@@ -13,8 +14,7 @@ def print_record(record: RunRecord, console: Console) -> None:
     if record.error is not None:
         lines.append(f"failed in {record.error.step or 'the runner'}: {record.error.message}")
         lines.append(f"log: {run_folder(record.run) / LOG}")
-        resume = "" if record.lost_race else f" --resume {record.run}"
-        lines.append(f"go on with: hat run {record.harness}@{record.version}{resume}")
+        lines.append(_how_to_go_on(record))
     else:
         how = "a model trained for it" if record.trained else "the model in production, nothing trained"
         lines.append(f"{record.verdict}: {record.harness}@{record.version} with {how}")
@@ -26,3 +26,14 @@ def print_record(record: RunRecord, console: Console) -> None:
         lines.append(f"report: {record.report}")
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _how_to_go_on(record: RunRecord) -> str:
+    command = f"hat run {record.harness}@{record.version}"
+    if record.lost_race:
+        return f"go on with: {command}"
+    resume = f"{command} --resume {record.run}"
+    if record.exit_status == BadInput.exit_status:
+        # What was given is wrong: a resumed run keeps its harness and its settings.
+        return f"settings or harness mended: start a new run. Anything else mended: {resume}"
+    return f"go on with: {resume}"

@@ -1,6 +1,6 @@
 """Settings of the agent service."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -8,6 +8,8 @@ from hat.evaluation.config import EvaluateConfig
 
 EngineKind = Literal["vllm", "triton-vllm"]
 """Names as gate policies have them."""
+HTTP_ADDRESS = r"^https?://[^\s/]+"
+"""What an HTTP server's base URL begins with."""
 
 
 class ServiceConfig(BaseModel):
@@ -21,7 +23,7 @@ class ServiceConfig(BaseModel):
     """0 takes any free port."""
     engine: EngineKind = "vllm"
     """What the engines are."""
-    engines: tuple[str, ...] = Field(min_length=1)
+    engines: tuple[Annotated[str, Field(pattern=HTTP_ADDRESS)], ...] = Field(min_length=1)
     """Base URLs. The one that serves the model of the pair is asked, so that a new model's engine can be started
     beside the old one's."""
     hardware: str = "unknown"

@@ -10,6 +10,7 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 import hat.steps.evaluate as step
 from hat.domains.base import get_domain
 from hat.evaluation.config import EvaluateConfig
+from hat.evaluation.run import items_digest
 from hat.harness.registry import Registry
 from hat.models import ModelRef, ModelStore
 from hat.promotion import ledger
@@ -120,15 +121,48 @@ def test_a_model_is_evaluated_once_and_again_when_the_code_changes(given, tmp_pa
 
     monkeypatch.setattr(step, "evaluate", counted)
     step.run(**given, evidence_out_dir=str(tmp_path / "first"))
-    assert len(calls) == 2
+    assert len(calls) == 4  # each of two models under the harness, and on general prompts
     step.run(**given, evidence_out_dir=str(tmp_path / "second"))
-    assert len(calls) == 2
+    assert len(calls) == 4
     for role in ("base", "candidate"):
         first, second = (tmp_path / name / "evaluation" / f"{role}.json" for name in ("first", "second"))
         assert first.read_bytes() == second.read_bytes()
     RunConfig(domain="live_shop", evaluate=SETTINGS, code_version="v2").write(Path(given["config"]))
     step.run(**given, evidence_out_dir=str(tmp_path / "third"))
-    assert len(calls) == 4
+    assert len(calls) == 8
+
+
+def test_general_prompts_are_asked_once_for_all_harnesses(given, tmp_path, monkeypatch):
+    step.run(**given, evidence_out_dir=str(tmp_path / "first"))
+    harness = publish_harness(open_run_store(), Registry(REGISTRY), "live-shop", "1.1.0")
+    changes = {"version": "1.1.0", "harness_digest": harness.digest}
+    Subject.read(given["subject"]).model_copy(update=changes).write(given["subject"])
+    asked: list[EvaluateConfig] = []
+    evaluate = step.evaluate
+
+    def counted(folder, harness, domain, config, **options):
+        asked.append(config)
+        return evaluate(folder, harness, domain, config, **options)
+
+    monkeypatch.setattr(step, "evaluate", counted)
+    step.run(**given, evidence_out_dir=str(tmp_path / "second"))
+    assert [config.instruction_following for config in asked] == [0, 0]
+    first, second = (
+        json.loads((tmp_path / name / "evaluation" / "candidate.json").read_text())
+        for name in ("first", "second")
+    )
+    assert second["suites"]["instruction_following"] == first["suites"]["instruction_following"]
+    assert second["harness_digest"] == harness.digest != first["harness_digest"]
+    assert second["items_digest"] == items_digest(second["suites"]) != first["items_digest"]
+
+
+def test_general_prompts_alone_can_be_asked(given, tmp_path):
+    only = SETTINGS.only(("instruction_following",))
+    RunConfig(domain="live_shop", evaluate=only, code_version="v1").write(Path(given["config"]))
+    step.run(**given, evidence_out_dir=str(tmp_path / "evidence"))
+    assert set(load_evidence(tmp_path / "evidence").evaluations["candidate"].suites) == {
+        "instruction_following"
+    }
 
 
 def test_in_a_screen_the_production_model_is_the_candidate_and_evaluated_once(given, tmp_path, monkeypatch):
@@ -147,7 +181,7 @@ def test_in_a_screen_the_production_model_is_the_candidate_and_evaluated_once(gi
     step.run(**screened, evidence_out_dir=str(tmp_path / "evidence"))
     evidence = load_evidence(tmp_path / "evidence")
     assert set(evidence.evaluations) == {"base", "candidate", "production"}
-    assert len(calls) == 2
+    assert len(calls) == 4
     assert evidence.subject.screens_production
     # No promotion is in the ledger of this store, so what the model was trained on is unknown, and said so.
     assert evidence.training_digests is None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from hat.errors import BadInput, EnvironmentFailure
@@ -16,6 +17,7 @@ from hat.harness.model import Harness
 from hat.promotion.documents import LatencyDocument
 from hat.serving.config import LatencyConfig
 from hat.serving.loadtest import load_test
+from hat.serving.service.config import ServiceConfig
 from pipelines.cli.main import app
 from tests.support.fake_engine import FakeEngine, fake_engine
 from tests.support.serving import DIGEST, MODEL, REGISTRY, serving
@@ -139,3 +141,11 @@ def test_times_of_an_earlier_load_test_are_not_replaced(policy: Path, tmp_path: 
     assert isinstance(refused.exception, BadInput)
     assert "earlier load test" in str(refused.exception)
     assert earlier.read_text() == "{}"
+
+
+@pytest.mark.parametrize("url", ["service", "localhost:8080", "ftp://service/x", "http://", ""])
+def test_what_is_not_an_http_address_is_bad_input_before_anything_is_sent(url: str, policy: Path) -> None:
+    with pytest.raises(BadInput, match="not the address of a service"):
+        load_test(url, policy, registry=REGISTRY, config=LatencyConfig())
+    with pytest.raises(ValidationError, match="engines"):
+        ServiceConfig(engines=(url,))

@@ -8,6 +8,9 @@ import pytest
 # Set before anything imports a model library: no test may reach a hub, and idle threads must not spin.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Each worker has a core: two that compute with all of them take turns at waiting for each other.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 pytest.register_assert_rewrite("tests.support")
 

@@ -33,7 +33,7 @@ class RobustnessConfig(BaseModel):
         most = {
             "twin_pairs": count // 2,
             **dict.fromkeys(("faults", "distractor_tools", "unsolvable"), count),
-            "rotbench_records": max(count, 1),
+            **({} if self.rotbench is None else {"rotbench_records": max(count, 1)}),
         }
         fewer = {name: min(n, getattr(self, name)) for name, n in most.items()}
         return self.model_copy(update={**fewer, **({} if count else {"rotbench": None})})

@@ -14,6 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from hat.models.precision import computes_in_bfloat16
+
 REPOSITORY = Path(__file__).parents[2]
 ENVIRONMENT = Path(os.environ.get("HAT_SERVE_ENV", REPOSITORY / ".venv-serve"))
 _START_SECONDS = 420
@@ -63,11 +65,13 @@ def engine_variables() -> dict[str, str]:
 
 
 @contextmanager
-def vllm_server(folder: Path, log: Path, port: int | None = None) -> Iterator[Server]:
-    """`vllm serve --config vllm.yaml` in an exported folder."""
+def vllm_server(folder: Path, log: Path) -> Iterator[Server]:
+    """`vllm serve --config vllm.yaml` in an exported folder, in the precision that docs/how-to/serve-a-model.md has."""
     require_environment()
-    port = port or free_ports(1)[0]
+    (port,) = free_ports(1)
     command = ["vllm", "serve", "--config", "vllm.yaml", "--host", "127.0.0.1", "--port", str(port)]
+    if not computes_in_bfloat16():
+        command += ["--dtype", "float32"]
     with _running(command, folder, engine_variables(), log) as process:
         server = Server(f"http://127.0.0.1:{port}", process, log)
         _wait(server, "/health")

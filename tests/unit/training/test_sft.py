@@ -74,30 +74,6 @@ def test_training_lowers_the_loss_and_logs_every_step(
     assert all(line["tokens"] > line["scored_tokens"] > 0 for line in read_step_log(log))
 
 
-def test_the_learning_rate_rises_stays_and_falls(
-    tmp_path: Path, base: Path, packs: list[PlannedPack]
-) -> None:
-    config = SFTConfig(learning_rate=1e-3, warmup_share=0.25, decay_share=0.5, final_learning_rate_share=0.2)
-    log = tmp_path / "log.jsonl"
-    train_sft(base, packs[:4] * 2, HARNESS, AUGMENT, config, work=tmp_path / "work", log=log, seed=0)
-    rates = [line["learning_rate"] / 1e-3 for line in read_step_log(log)]
-    assert max(rates) == pytest.approx(1)
-    peak = [place for place, rate in enumerate(rates) if rate == pytest.approx(1)]
-    assert peak == [2, 3, 4]  # of 8: two steps of rise, a stay, four of fall
-    assert rates == sorted(rates[:3]) + rates[3:5] + sorted(rates[5:], reverse=True)
-    assert 0.2 <= rates[-1] < 0.5
-
-
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_a_training_too_short_for_a_schedule_still_learns(
-    tmp_path: Path, base: Path, packs: list[PlannedPack], count: int
-) -> None:
-    log = tmp_path / "log.jsonl"
-    config = SFTConfig(decay_share=1.0)
-    train_sft(base, packs[:count], HARNESS, AUGMENT, config, work=tmp_path / "work", log=log, seed=0)
-    assert len(losses(log)) == count
-
-
 def test_a_killed_run_resumes_from_the_store_as_if_it_had_not_been_killed(
     tmp_path: Path, base: Path, packs: list[PlannedPack]
 ) -> None:

@@ -55,9 +55,9 @@ class AugmentConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    states: Annotated[int, Field(ge=1)] = 64
+    states: Annotated[int, Field(ge=1)] = 60
     """States planned and verified for training; each is used for `tasks_per_state` tasks."""
-    tasks_per_state: Annotated[int, Field(ge=1)] = 3
+    tasks_per_state: Annotated[int, Field(ge=1)] = 5
     """Tasks learnt whole under one state, behind one prompt prefix."""
     original_share: Probability = 0.2
     """Share of states that are the unchanged harness."""

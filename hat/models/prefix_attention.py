@@ -16,8 +16,6 @@ from hat.models.row_cache import RowCache
 
 ATTENTION = "hat_shared_prefix"
 """Name under which transformers' models find `shared_prefix_attention`."""
-_DENSE = 0.5
-"""Prefixes between the first and the last needed one are all attended to when this share of them is needed."""
 _HIDDEN = -1e30
 """Added to a hidden score; finite, so that a row without a prefix comes to its own part and not to NaN."""
 
@@ -30,7 +28,7 @@ class PrefixPass:
     """Per layer, (all prefixes, key heads, columns, head size)."""
     values: Sequence[torch.Tensor]
     chosen: slice | torch.Tensor
-    """The prefixes that this pass attends to: those it needs, and perhaps some between them."""
+    """The prefixes that this pass needs."""
     mask: torch.Tensor
     """(prefixes, 1, 1, columns): 0, or `_HIDDEN` beyond a prefix's end."""
     rows_of_prefix: torch.Tensor
@@ -89,10 +87,7 @@ class PrefixBank:
         present = sorted({self._index[prefix] for prefix in prefixes if prefix})
         if not present:
             return None
-        # A run of neighbours is a view, anything else is copied out in each layer: rather attend to a few for nothing.
-        run = range(present[0], present[-1] + 1)
-        is_run = len(present) >= _DENSE * len(run)
-        members: dict[int, list[int]] = {index: [] for index in (run if is_run else present)}
+        members: dict[int, list[int]] = {index: [] for index in present}
         for row, prefix in enumerate(prefixes):
             # A row without any prefix stands anywhere: its result is not used.
             members[self._index[prefix] if prefix else present[0]].append(row)
@@ -102,7 +97,9 @@ class PrefixBank:
             for position, row in enumerate(rows):
                 place[row] = group * most + position
         filled = torch.tensor([rows + [0] * (most - len(rows)) for rows in members.values()])
-        chosen = slice(run.start, run.stop) if is_run else torch.tensor(present)
+        # A run of neighbours is a view; anything else is copied out, which still costs less than attending to all.
+        is_run = present[-1] - present[0] + 1 == len(present)
+        chosen = slice(present[0], present[-1] + 1) if is_run else torch.tensor(present)
         without = None
         if not all(prefixes):
             lacking = torch.tensor([not prefix for prefix in prefixes])

@@ -19,11 +19,9 @@ class SFTConfig(BaseModel):
     """Peak learning rate of AdamW."""
     warmup_share: Annotated[float, Field(ge=0, lt=1)] = 0.06
     """Share of steps in which the learning rate rises."""
-    decay_share: Annotated[float, Field(gt=0, le=1)] = 0.25
-    """Share of steps in which the learning rate falls; between rise and fall it stays at its peak."""
     final_learning_rate_share: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Where the fall ends, as a share of the peak."""
-    openings_per_state: Annotated[int, Field(ge=0)] = 18
+    """Where the cosine ends, as a share of the peak."""
+    openings_per_state: Annotated[int, Field(ge=0)] = 8
     """Trajectories of which only the first turn is learnt from, beside the `augment.tasks_per_state` whole ones."""
     packs_per_step: Positive = 1
     """Packs, and so harness states, whose gradients make one optimiser step."""
@@ -31,7 +29,7 @@ class SFTConfig(BaseModel):
     """Loss weight of a token of a tool-call turn."""
     reply_weight: Annotated[float, Field(ge=0)] = 1.0
     """Loss weight of a token of a reply."""
-    checkpoint_steps: Positive = 32
+    checkpoint_steps: Positive = 20
     """Optimiser steps between checkpoints: what a killed run can lose."""
     token_budget: Annotated[int, Field(ge=0)] = 0
     """Tokens to train on (prompts counted once a pack, no padding), by which controls are matched; 0: all packs."""

@@ -112,19 +112,14 @@ def train_sft(
     )
     written.check(resume_from)
     model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
-    steps = len(packs) // config.packs_per_step
-    warmup = math.ceil(config.warmup_share * steps)
     arguments = TrlConfig(
         per_device_train_batch_size=1,
         gradient_accumulation_steps=config.packs_per_step // processes,
         num_train_epochs=1,
         learning_rate=config.learning_rate,
-        lr_scheduler_type="warmup_stable_decay",
-        lr_scheduler_kwargs={
-            "num_decay_steps": min(math.ceil(config.decay_share * steps), steps - warmup),
-            "min_lr_ratio": config.final_learning_rate_share,
-        },
-        warmup_steps=warmup,
+        lr_scheduler_type="cosine_with_min_lr",
+        lr_scheduler_kwargs={"min_lr_rate": config.final_learning_rate_share},
+        warmup_steps=math.ceil(config.warmup_share * len(packs) / config.packs_per_step),
         adam_beta2=0.99,
         remove_unused_columns=False,
         dataset_kwargs={"skip_prepare_dataset": True},

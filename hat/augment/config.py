@@ -55,7 +55,7 @@ class AugmentConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    states: Annotated[int, Field(ge=1)] = 60
+    states: Annotated[int, Field(ge=1)] = 112
     """States planned and verified for training; each is used for `tasks_per_state` tasks."""
     tasks_per_state: Annotated[int, Field(ge=1)] = 5
     """Tasks learnt whole under one state, behind one prompt prefix."""

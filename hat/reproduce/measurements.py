@@ -72,10 +72,6 @@ _DIVERGENCE = Measurement(
 )
 
 
-_TRAINING = {"generate.tasks": 1456, "augment.states": 112}
-"""More than the laptop profile's, which has to be done in half an hour."""
-
-
 def _variants(suite: str, title: str) -> Measurement:
     return Measurement(suite, f"T2 Harness-Variant QA, {title}", full_suite=suite, count=200)
 
@@ -88,7 +84,6 @@ SUITES: Mapping[str, Suite] = {
             "laptop",
             "test",
             (_T1, _T2, _TWINS, _EVOLUTION, replace(_GENERAL, arms=GENERAL_ARMS), _DIVERGENCE),
-            settings=_TRAINING,
         ),
         Suite(
             "full",
@@ -113,7 +108,6 @@ SUITES: Mapping[str, Suite] = {
                 _GENERAL,
                 _DIVERGENCE,
             ),
-            settings=_TRAINING,
         ),
         Suite(
             "smoke",

@@ -29,7 +29,7 @@ class SFTConfig(BaseModel):
     """Loss weight of a token of a tool-call turn."""
     reply_weight: Annotated[float, Field(ge=0)] = 1.0
     """Loss weight of a token of a reply."""
-    checkpoint_steps: Positive = 20
+    checkpoint_steps: Positive = 32
     """Optimiser steps between checkpoints: what a killed run can lose."""
     token_budget: Annotated[int, Field(ge=0)] = 0
     """Tokens to train on (prompts counted once a pack, no padding), by which controls are matched; 0: all packs."""
@@ -118,7 +118,7 @@ class RLConfig(BaseModel):
     method: Literal["grpo", "rejection_sft"] = "grpo"
     """`rejection_sft` is the compute-matched arm: the same rollouts, but those that are right in every respect are
     learnt from as supervised data, and the others are not learnt from."""
-    steps: Annotated[int, Field(ge=0)] = 2
+    steps: Annotated[int, Field(ge=0)] = 3
     """Optimiser steps; 0 turns the stage off."""
     groups_per_step: Positive = 2
     """Groups, and so (harness state, task) pairs, that one step learns from."""

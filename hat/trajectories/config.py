@@ -25,7 +25,7 @@ class GenerateConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    tasks: int = Field(default=780, ge=1)
+    tasks: int = Field(default=1456, ge=1)
     """Training tasks, each played once under the unchanged harness; states are a matter of presentation."""
     intent_weights: dict[str, Annotated[int, Field(ge=1)]] = {}
     """How many times as many tasks are drawn of an intent as of one not named: more of what is hard."""

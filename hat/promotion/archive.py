@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from hat.errors import BadInput
-from hat.promotion.evidence import SUBJECT, Evidence, evaluation_file
+from hat.errors import BadInput, EnvironmentFailure
+from hat.promotion.evidence import SUBJECT, Evidence, evaluation_file, load_evidence
 from hat.promotion.ledger import LedgerEntry
 from hat.storage import NotFound, Store
 
@@ -34,6 +34,13 @@ def fetch_evidence(store: Store, digest: str, folder: Path) -> None:
     except NotFound as error:
         mend = "`hat production NAME --history` shows the digest of each promotion's."
         raise BadInput("no such evidence is kept", where=f"{store.url} {digest}", mend=mend) from error
+    found = load_evidence(folder).digest
+    if found != digest:
+        raise EnvironmentFailure(
+            f"other evidence is kept in its place, with the digest {found}",
+            where=f"{store.url} {evidence_place(digest)}",
+            mend="It was replaced; restore it from a backup of the store.",
+        )
 
 
 def evidence_place(digest: str) -> str:

@@ -73,7 +73,7 @@ class TrainingItems(_Document):
     """The file that `training_items` names; an empty list states that nothing was trained on."""
 
     schema_version: Literal[1]
-    task_digests: tuple[str, ...]
+    task_digests: tuple[Annotated[str, Field(pattern="^[0-9a-f]{16,64}$")], ...]
 
 
 class Item(_Document):
@@ -115,6 +115,10 @@ class Item(_Document):
         else:
             value = getattr(self, key)
         return () if not value else (value,)
+
+
+ITEM_LABELS = ("intent", "skill", "harness", "language", "families", "answerable")
+"""What an item says of itself, whatever the model: equal in every evaluation that has it."""
 
 
 class SuiteResult(_Document):

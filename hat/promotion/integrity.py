@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hat.promotion.documents import EvaluationDocument, EvidenceSubject, Role
+from hat.promotion.documents import ITEM_LABELS, EvaluationDocument, EvidenceSubject, Item, Role
 from hat.promotion.evidence import Evidence, evaluation_file
 from hat.promotion.policy import Policy
 from hat.promotion.reasons import Reason, ReasonCode
@@ -42,6 +42,12 @@ def check_integrity(
             usable[role] = document
     if "candidate" not in evidence.evaluations and not _already_faulted(evidence, "candidate"):
         reasons.append(missing(evaluation_file("candidate"), "the candidate was not evaluated"))
+    if (subject.models.production is None) != (subject.ledger_head == 0):
+        message = f"the ledger's head was {subject.ledger_head}, yet the subject states " + (
+            "no model in production" if subject.models.production is None else "a model in production"
+        )
+        reasons.append(Reason(ReasonCode.INCONSISTENT, "subject.ledger_head", message))
+    reasons += _labels(usable)
     reasons += _leakage(evidence, usable)
     return Checked(usable, tuple(reasons))
 
@@ -88,6 +94,23 @@ def _attribution(role: Role, document: EvaluationDocument, subject: EvidenceSubj
         stated = "no such model" if digest is None else f"model {digest[:12]}"
         message = f"measured model {document.model_digest[:12]}, but the subject states {stated} as {role}"
         yield Reason(ReasonCode.MODEL_MISMATCH, where, message)
+
+
+def _labels(usable: Mapping[Role, EvaluationDocument]) -> Iterable[Reason]:
+    """Findings about items that are of one slice for one model and of another for the next: a slice could hide them."""
+    by_suite: dict[str, dict[str, tuple[Role, Item]]] = {}
+    for role, document in usable.items():
+        for suite, result in document.suites.items():
+            seen = by_suite.setdefault(suite, {})
+            other = {item.id: seen.setdefault(item.id, (role, item)) for item in result.items}
+            for label in ITEM_LABELS:
+                odd = [i.id for i in result.items if getattr(i, label) != getattr(other[i.id][1], label)]
+                if odd:
+                    roles = f"the {other[odd[0]][0]} and the {role} model"
+                    message = (
+                        f"{suite}: {label} of {len(odd)} items differs between {roles}: {name_some(odd)}"
+                    )
+                    yield Reason(ReasonCode.MISMATCHED_ITEMS, f"{suite}.{label}", message)
 
 
 def _leakage(evidence: Evidence, usable: Mapping[Role, EvaluationDocument]) -> Iterable[Reason]:

@@ -17,6 +17,7 @@ from hat.files import canonical_json
 from hat.promotion.semver import precedence
 from hat.storage import Conflict
 
+_ENTRY = re.compile(r"\d{8}\.json")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -112,19 +113,22 @@ def production(store: LedgerStore, environment: str, harness: str) -> LedgerEntr
     return _read(store, environment, harness, count) if count else None
 
 
+def harnesses(store: LedgerStore, environment: str) -> list[str]:
+    """The harnesses that have a ledger in an environment, sorted. Raises `BadInput` for what cannot be its name."""
+    check_name(environment)
+    parts = [key.split("/") for key in store.list(f"ledger/{environment}")]
+    return sorted({part[2] for part in parts if len(part) == 4 and _NAME.fullmatch(part[2])})
+
+
 def history(store: LedgerStore, environment: str, harness: str) -> list[LedgerEntry]:
     """Every entry, oldest first. Raises as `production` does, and when an entry is not what its successor saw."""
     entries: list[LedgerEntry] = []
     before: bytes | None = None
     for sequence in range(1, _length(store, environment, harness) + 1):
         data = store.get(_key(environment, harness, sequence))
-        entry = _parse(data, _key(environment, harness, sequence))
+        entry = _parse(data, environment, harness, sequence)
         if entry.parent_digest is not None and (before is None or _digest(before) != entry.parent_digest):
-            raise EnvironmentFailure(
-                f"the ledger is damaged: entry {sequence - 1} is not the one that entry {sequence} follows",
-                where=_folder(environment, harness),
-                mend="An entry was altered; restore it from a backup of the store.",
-            )
+            raise _damaged(environment, harness, sequence - 1, sequence)
         entries.append(entry)
         before = data
     return entries
@@ -151,7 +155,7 @@ def promote(store: LedgerStore, proposal: Proposal, *, expected_head: int) -> Le
         if entry.kind == "promote" and entry.same_pair_and_proof(proposal):
             return entry
     data = store.get(_key(proposal.environment, proposal.harness, count)) if count else None
-    head = None if data is None else _parse(data, _key(proposal.environment, proposal.harness, count))
+    head = None if data is None else _parse(data, proposal.environment, proposal.harness, count)
     if count != expected_head:
         raise _stale(proposal.environment, proposal.harness, expected_head, count)
     if head is not None and precedence(proposal.version) < precedence(head.version):
@@ -181,32 +185,38 @@ def rollback(
     Rolling back twice goes two pairs back: it never returns to a pair that was rolled back.
 
     Raises:
-        BadInput: no reason, nothing in production, or nothing before it.
+        BadInput: no reason or none that is one line of text, nothing in production, or nothing before it.
         StaleBaseline: another entry was written meanwhile.
         EnvironmentFailure: the store fails or the ledger is damaged.
     """
     where = _folder(environment, harness)
-    if not reason.strip():
-        raise BadInput("a rollback needs a reason", where=where, mend="Give it with --reason.")
-    count = _length(store, environment, harness)
-    if not count:
-        raise BadInput("nothing is in production", where=where)
-    data = store.get(_key(environment, harness, count))
-    head = _parse(data, _key(environment, harness, count))
+    if not reason.strip() or not reason.isprintable():
+        raise BadInput("a rollback needs a reason, on one line", where=where, mend="Give it with --reason.")
+    entries = history(store, environment, harness)
+    if not entries:
+        raise BadInput(
+            "nothing is in production",
+            where=where,
+            mend="Look at HAT_STORE and --environment, or promote a pair.",
+        )
+    head = entries[-1]
     if head.previous is None:
         raise BadInput(
             f"nothing was in production before {harness}@{head.version}",
             where=where,
             mend="Promote another pair instead.",
         )
-    target = _read(store, environment, harness, head.previous.sequence)
+    target = entries[head.previous.sequence - 1]
+    if target.reference() != head.previous:
+        raise _damaged(environment, harness, head.previous.sequence, head.sequence)
+    data = store.get(_key(environment, harness, head.sequence))
     values = {name: getattr(target, name) for name in Proposal.model_fields}
     values |= {"who": who, "when": when, "reason": reason.strip()}
     return _append(
         store,
         LedgerEntry(
             **values,
-            sequence=count + 1,
+            sequence=head.sequence + 1,
             kind="rollback",
             previous=target.previous,
             parent_digest=_digest(data),
@@ -245,6 +255,11 @@ def _append(store: LedgerStore, entry: LedgerEntry) -> LedgerEntry:
 def _length(store: LedgerStore, environment: str, harness: str) -> int:
     """How many entries there are; they are numbered from 1 without a gap."""
     keys = store.list(_folder(environment, harness))
+    strange = [key for key in keys if not _ENTRY.fullmatch(key.rsplit("/", 1)[-1])]
+    if strange:
+        raise EnvironmentFailure(
+            f"{strange[0]} is no ledger entry", where=_folder(environment, harness), mend="Move it elsewhere."
+        )
     expected = [_key(environment, harness, sequence) for sequence in range(1, len(keys) + 1)]
     if sorted(keys) != expected:
         odd = sorted(set(keys) ^ set(expected))[0]
@@ -257,17 +272,39 @@ def _length(store: LedgerStore, environment: str, harness: str) -> int:
 
 
 def _read(store: LedgerStore, environment: str, harness: str, sequence: int) -> LedgerEntry:
-    key = _key(environment, harness, sequence)
-    return _parse(store.get(key), key)
+    return _parse(store.get(_key(environment, harness, sequence)), environment, harness, sequence)
 
 
-def _parse(data: bytes, key: str) -> LedgerEntry:
+def _parse(data: bytes, environment: str, harness: str, sequence: int) -> LedgerEntry:
+    """The entry in ``data``, which must be the one that belongs there."""
+    key, mend = _key(environment, harness, sequence), "Restore it from a backup of the store."
     try:
-        return LedgerEntry.model_validate_json(data)
+        entry = LedgerEntry.model_validate_json(data)
     except ValidationError as error:
         raise EnvironmentFailure(
-            f"the ledger entry cannot be read: {error.errors()[0]['msg']}", where=key, mend="Restore it."
+            f"the ledger entry cannot be read: {error.errors()[0]['msg']}", where=key, mend=mend
         ) from error
+    place = (entry.environment, entry.harness, entry.sequence)
+    if place != (environment, harness, sequence):
+        message = f"the ledger entry does not belong here: it is entry {place[2]} of {place[0]}/{place[1]}"
+        raise EnvironmentFailure(message, where=key, mend=mend)
+    if not isinstance(entry.model.get("digest"), str):
+        raise EnvironmentFailure("the ledger entry names no model", where=key, mend=mend)
+    if entry.previous is not None and not 1 <= entry.previous.sequence < sequence:
+        raise EnvironmentFailure(
+            f"the ledger entry returns to entry {entry.previous.sequence}, which does not come before it",
+            where=key,
+            mend=mend,
+        )
+    return entry
+
+
+def _damaged(environment: str, harness: str, earlier: int, later: int) -> EnvironmentFailure:
+    return EnvironmentFailure(
+        f"the ledger is damaged: entry {earlier} is not the one that entry {later} follows",
+        where=_folder(environment, harness),
+        mend="An entry was altered; restore it from a backup of the store.",
+    )
 
 
 def _digest(data: bytes) -> str:
@@ -276,9 +313,14 @@ def _digest(data: bytes) -> str:
 
 def _folder(environment: str, harness: str) -> str:
     for name in (environment, harness):
-        if not _NAME.fullmatch(name):
-            raise BadInput(f"{name!r} cannot name a ledger", mend="Use letters, digits, '.', '_' and '-'.")
+        check_name(name)
     return f"ledger/{environment}/{harness}"
+
+
+def check_name(name: str) -> None:
+    """Raises `BadInput` for what cannot be the name of an environment or of a harness."""
+    if not _NAME.fullmatch(name):
+        raise BadInput(f"{name!r} cannot name a ledger", mend="Use letters, digits, '.', '_' and '-'.")
 
 
 def _key(environment: str, harness: str, sequence: int) -> str:
@@ -290,7 +332,7 @@ def _stale(environment: str, harness: str, expected: int, found: int) -> StaleBa
     return StaleBaseline(
         f"STALE_BASELINE: decided against {before} in production, where there is now entry {found}",
         where=_folder(environment, harness),
-        mend="Run again: the pair is then compared with what is in production now.",
+        mend="Look at what is in production now: a run is decided again, a rollback may no longer be needed.",
     )
 
 

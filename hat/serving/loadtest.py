@@ -1,7 +1,7 @@
 """Drives a running agent service under a policy's load and writes `latency.json`, evidence for the gate."""
 
 import asyncio
-import re
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,18 @@ from hat.serving.config import LatencyConfig
 from hat.serving.latency import Progress, drive, request_documents, requests_to_send
 from hat.serving.load import Answered, EngineError, Request
 from hat.serving.service.app import PAIR, QUESTIONS
-from hat.serving.service.config import HTTP_ADDRESS
+from hat.serving.service.config import http_address
 
 _LISTING_SECONDS = 10.0
+_PAIR_FIELDS = (
+    "environment",
+    "harness",
+    "version",
+    "harness_digest",
+    "model_digest",
+    "engine",
+    "hardware",
+)
 
 
 def load_test(
@@ -46,10 +55,11 @@ def load_test(
         BadInput: not an HTTP address, no policy for the environment, none of its latency, or too few questions.
         EnvironmentFailure: the service cannot be reached, is not ready, or changed its pair meanwhile.
     """
-    if not re.match(HTTP_ADDRESS, url):
-        raise BadInput(
-            f"not the address of a service: {url!r}", where="URL", mend="E.g. http://127.0.0.1:8080."
-        )
+    try:
+        http_address(url)
+    except ValueError as error:
+        mend = "E.g. http://127.0.0.1:8080."
+        raise BadInput(f"not the address of a service: {url!r}", where="URL", mend=mend) from error
     url = url.rstrip("/")
     return asyncio.run(_load_test(url, policy_file, environment, registry, config, exclusive, out, progress))
 
@@ -155,9 +165,9 @@ async def _pair(session: aiohttp.ClientSession, url: str) -> dict[str, Any]:
                     mend="Look at its /readyz.",
                 )
             pair: dict[str, Any] = await response.json()
-            pair.pop("sequence")
-            return pair
-    except (TimeoutError, aiohttp.ClientError, OSError, ValueError, KeyError) as error:
+            names = {name: str(pair[name]) for name in _PAIR_FIELDS}
+            return {**names, "concurrency": int(pair["concurrency"])}
+    except (TimeoutError, aiohttp.ClientError, OSError, ValueError, KeyError, TypeError) as error:
         raise EnvironmentFailure(
             f"no agent service answers: {error or type(error).__name__}",
             where=url,
@@ -186,8 +196,7 @@ def _asking(session: aiohttp.ClientSession, url: str, tasks: Sequence[Task], tim
                 finished = clock()
             return Answered(
                 started=started,
-                # The service's times count from the question's arrival there; the way to it is not in them.
-                turns=tuple(started + float(seconds) for seconds in answered["turn_first_tokens"]),
+                turns=_turns(started, answered["turn_first_tokens"]),
                 finished=finished,
                 output_tokens=int(answered["output_tokens"]),
                 details={"intent": task.intent, "end": answered["end"]},
@@ -196,3 +205,12 @@ def _asking(session: aiohttp.ClientSession, url: str, tasks: Sequence[Task], tim
             raise EngineError(f"no answer: {error or type(error).__name__}") from error
 
     return answer
+
+
+def _turns(started: float, first_tokens: Sequence[Any]) -> tuple[float, ...]:
+    """When each turn's first token was there. Raises `ValueError` for what cannot be times."""
+    # The service's times count from the question's arrival there; the way to it is not in them.
+    turns = tuple(started + float(seconds) for seconds in first_tokens)
+    if not turns or not all(map(math.isfinite, turns)):
+        raise ValueError("no times of the first tokens")
+    return turns

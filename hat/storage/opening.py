@@ -13,7 +13,8 @@ def open_store(url: str) -> Store:
     No connection is made; call `Store.preflight` before work that depends on the store.
 
     Raises:
-        BadInput: the address is malformed, or an S3 setting is missing or unusable; the message names it.
+        BadInput: the address is malformed or leads through a file, or an S3 setting is missing or unusable; the
+            message names it.
     """
     if url.startswith("s3://"):
         # boto3 takes a third of a second to import: only who uses S3 pays for it.
@@ -26,4 +27,10 @@ def open_store(url: str) -> Store:
     path = url.removeprefix("file://")
     if not path:
         raise BadInput("the store's address is empty", where="HAT_STORE", mend="Give a folder or s3:// URL.")
-    return LocalStore(Path(path))
+    folder = Path(path).expanduser().absolute()
+    blocking = next((each for each in (folder, *folder.parents) if each.exists()), folder)
+    if blocking.exists() and not blocking.is_dir():
+        raise BadInput(
+            f"{blocking} is not a folder", where=f"store {url}", mend="Give a folder or s3:// URL."
+        )
+    return LocalStore(folder)

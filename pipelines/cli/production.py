@@ -31,7 +31,7 @@ def production(
     store = open_run_store()
     if name:
         refuse_unknown_harness(store, name, registry_folder(registry))
-    names = [name] if name else sorted({key.split("/")[2] for key in store.list(f"ledger/{environment}")})
+    names = [name] if name else ledger.harnesses(store, environment)
     if show_history:
         documents = [entry.to_json() for each in names for entry in ledger.history(store, environment, each)]
     else:

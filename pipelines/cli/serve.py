@@ -118,6 +118,9 @@ def loadtest(
     from hat.runs.config import apply_overrides, parse_config, parse_overrides
     from hat.serving.loadtest import load_test
 
+    blocking = [] if folder is None else [each for each in (folder, *folder.parents) if each.is_file()]
+    if blocking:
+        raise BadInput("not a folder", where=f"--out {blocking[0]}", mend="Name a folder; it may be new.")
     if folder is not None and (folder / LATENCY).exists():
         mend = "Give another folder, or remove the file: evidence is not replaced."
         raise BadInput("there are times of an earlier load test", where=str(folder / LATENCY), mend=mend)

@@ -1,15 +1,22 @@
 """Settings of the agent service."""
 
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from hat.evaluation.config import EvaluateConfig
 
 EngineKind = Literal["vllm", "triton-vllm"]
 """Names as gate policies have them."""
-HTTP_ADDRESS = r"^https?://[^\s/]+"
-"""What an HTTP server's base URL begins with."""
+
+
+def http_address(text: str) -> str:
+    """``text``, which must be an HTTP server's base URL. Raises `ValueError`."""
+    parts = urlsplit(text)  # raises ValueError, and so does a port that is none
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+        raise ValueError(f"not the address of an HTTP server: {text!r}; e.g. http://127.0.0.1:8000")
+    return text
 
 
 class ServiceConfig(BaseModel):
@@ -23,7 +30,7 @@ class ServiceConfig(BaseModel):
     """0 takes any free port."""
     engine: EngineKind = "vllm"
     """What the engines are."""
-    engines: tuple[Annotated[str, Field(pattern=HTTP_ADDRESS)], ...] = Field(min_length=1)
+    engines: tuple[Annotated[str, AfterValidator(http_address)], ...] = Field(min_length=1)
     """Base URLs. The one that serves the model of the pair is asked, so that a new model's engine can be started
     beside the old one's."""
     hardware: str = "unknown"

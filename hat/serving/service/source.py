@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from hat.errors import EnvironmentFailure
 from hat.harness.model import Harness
-from hat.promotion.ledger import production
+from hat.promotion.ledger import check_name, production
 from hat.runs.harness_archive import fetch_harness
 from hat.storage import Store
 
@@ -39,10 +40,23 @@ class PairSource:
 
 
 def ledger_source(store: Store, environment: str, harness: str) -> PairSource:
-    """What the ledger of (environment, harness) has in production."""
+    """What the ledger of (environment, harness) has in production. Raises `BadInput` for names that no ledger has."""
+
+    check_name(environment)
+    check_name(harness)
+    seen = 0
 
     def wanted() -> WantedPair | None:
+        nonlocal seen
         entry = production(store, environment, harness)
+        sequence = entry.sequence if entry else 0
+        if sequence < seen:
+            # An empty folder looks like this when its disk is not mounted.
+            raise EnvironmentFailure(
+                f"the ledger ended with entry {seen} and now ends with {sequence}: entries are missing",
+                where=f"{environment}/{harness}",
+            )
+        seen = sequence
         if entry is None:
             return None
         return WantedPair(

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from hat.errors import BadInput
+from hat.errors import BadInput, EnvironmentFailure
 from hat.promotion import ledger
-from hat.promotion.archive import archive_evidence
+from hat.promotion.archive import archive_evidence, evidence_place
 from hat.promotion.evidence import load_evidence
 from hat.promotion.ledger import Proposal
 from hat.storage import open_store
@@ -156,6 +156,14 @@ def test_a_promotion_can_be_judged_again_from_the_digest_that_the_ledger_names(s
     assert (verdict["verdict"], verdict["evidence_digest"]) == ("PASS", evidence.digest)
     absent = hat("gate", str(EVIDENCE / "gate.yaml"), "0" * 64)
     assert "no such evidence is kept" in str(absent.exception)
+
+
+def test_other_evidence_in_the_place_of_what_the_ledger_names_is_not_judged(store: Any) -> None:
+    named, other = (load_evidence(EVIDENCE / name) for name in ("slice-collapse", "no-production"))
+    store.put_tree(EVIDENCE / "no-production", evidence_place(named.digest), other.names)
+    judged = hat("gate", str(EVIDENCE / "gate.yaml"), named.digest)
+    assert isinstance(judged.exception, EnvironmentFailure)
+    assert f"other evidence is kept in its place, with the digest {other.digest}" in str(judged.exception)
 
 
 def test_a_rollback_without_a_reason_changes_nothing(store: Any) -> None:

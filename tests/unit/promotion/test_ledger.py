@@ -246,6 +246,76 @@ def test_an_entry_altered_in_the_store_is_found_in_the_history(store):
         ledger.history(store, *WHERE)
 
 
+def alter(store, sequence, changes):
+    key = f"ledger/laptop/live-shop/{sequence:08d}.json"
+    store.put(key, json.dumps({**json.loads(store.get(key)), **changes}).encode())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"environment": "h20"}, "does not belong here: it is entry 3 of h20/live-shop"),
+        ({"harness": "other"}, "does not belong here"),
+        ({"sequence": 2}, "does not belong here: it is entry 2"),
+        ({"model": {}}, "names no model"),
+        ({"previous": {**dict.fromkeys(("version", "harness_digest", "model_digest", "run"), "x"), "sequence": 3}},
+         "returns to entry 3, which does not come before it"),
+    ],
+)  # fmt: skip
+def test_an_entry_that_cannot_be_that_of_its_place_is_neither_shown_nor_acted_on(store, changes, message):
+    for index, name in enumerate("abc"):
+        ledger.promote(store, proposal(name), expected_head=index)
+    alter(store, 3, changes)
+    for act in (lambda: ledger.production(store, *WHERE), lambda: roll_back(store)):
+        with pytest.raises(EnvironmentFailure, match=message):
+            act()
+    assert len(store.list("ledger")) == 3
+
+
+def test_a_ledger_copied_to_another_environment_is_no_ledger_there(store):
+    for index, name in enumerate("ab"):
+        ledger.promote(store, proposal(name), expected_head=index)
+    for key in store.list("ledger/laptop"):
+        store.put(key.replace("laptop", "h20"), store.get(key))
+    with pytest.raises(EnvironmentFailure, match="does not belong here"):
+        ledger.rollback(store, "h20", "live-shop", reason="r", who="w", when="2026-01-01T00:00:00+00:00")
+    assert len(ledger.history(store, *WHERE)) == 2
+
+
+def test_a_rollback_does_not_return_to_an_altered_entry(store):
+    for index, name in enumerate("abc"):
+        ledger.promote(store, proposal(name), expected_head=index)
+    alter(store, 2, {"model": {"digest": "forged"}})
+    with pytest.raises(EnvironmentFailure, match="entry 2 is not the one that entry 3 follows"):
+        roll_back(store)
+    assert ledger.production(store, *WHERE).model_digest == "model c"
+
+
+def test_a_file_that_is_no_entry_is_named(store):
+    ledger.promote(store, proposal("a"), expected_head=0)
+    store.put("ledger/laptop/live-shop/.DS_Store", b"")
+    with pytest.raises(EnvironmentFailure, match=r"DS_Store is no ledger entry.*Move it elsewhere"):
+        ledger.production(store, *WHERE)
+
+
+def test_the_harnesses_of_an_environment_are_listed_whatever_else_lies_there(store):
+    ledger.promote(store, proposal("a"), expected_head=0)
+    store.put("ledger/laptop/.DS_Store", b"")
+    store.put("ledger/h20", b"")
+    assert ledger.harnesses(store, "laptop") == ["live-shop"]
+    assert ledger.harnesses(store, "h20") == ledger.harnesses(store, "elsewhere") == []
+    with pytest.raises(BadInput, match="cannot name a ledger"):
+        ledger.harnesses(store, "../x")
+
+
+@pytest.mark.parametrize("reason", ["two\nlines", "a colour \x1b[31m"])
+def test_a_reason_cannot_forge_a_line_of_the_history(store, reason):
+    for index, name in enumerate("ab"):
+        ledger.promote(store, proposal(name), expected_head=index)
+    with pytest.raises(BadInput, match="on one line"):
+        roll_back(store, reason)
+
+
 def test_a_ledger_from_before_entries_were_chained_is_read_and_gone_on_with(store):
     for index, name in enumerate("ab"):
         ledger.promote(store, proposal(name), expected_head=index)

@@ -104,6 +104,23 @@ def shared_device(documents):
     documents["latency.json"]["shared_device"] = True
 
 
+def other_intent_than_production(documents):
+    items(documents)[3]["intent"] = "easier"
+
+
+def other_skill_than_production(documents):
+    items(documents)[3]["skill"] = "easier"
+
+
+def nothing_in_production_though_the_ledger_has_a_head(documents):
+    documents["subject.json"]["models"]["production"] = None
+    del documents[PRODUCTION]
+
+
+def production_though_the_ledger_is_empty(documents):
+    documents["subject.json"]["ledger_head"] = 0
+
+
 def half_right(documents):
     items(documents)[3]["correct"] = items(documents)[4]["correct"] = 0.5
 
@@ -137,6 +154,10 @@ def half_right(documents):
         (lighter_load, "LOAD_MISMATCH"),
         (shared_device, "SHARED_DEVICE"),
         (half_right, "MALFORMED_EVIDENCE"),
+        (other_intent_than_production, "MISMATCHED_ITEMS"),
+        (other_skill_than_production, "MISMATCHED_ITEMS"),
+        (nothing_in_production_though_the_ledger_has_a_head, "INCONSISTENT"),
+        (production_though_the_ledger_is_empty, "INCONSISTENT"),
     ],
 )
 def test_evidence_that_is_missing_or_unfit_is_inconclusive_and_no_cause_to_train(maker, judge, fault, code):
@@ -160,6 +181,15 @@ def test_a_file_that_cannot_be_read_is_inconclusive_and_named(maker, evidence_fo
     verdict = recompute(evidence_folders / "gate.yaml", folder)
     assert verdict.word == "INCONCLUSIVE"
     assert name in message_of(verdict, ReasonCode.MALFORMED_EVIDENCE)
+
+
+@pytest.mark.parametrize("digest", ["", "x", "1044B873178652A7", "1044b873178652a7 "])
+def test_what_is_no_digest_is_not_taken_for_an_item_trained_on(maker, evidence_folders, tmp_path, digest):
+    documents = maker.sound()
+    documents["training_items.json"]["task_digests"][0] = digest
+    verdict = recompute(evidence_folders / "gate.yaml", maker.write(tmp_path, documents))
+    assert verdict.word == "INCONCLUSIVE"
+    assert "training_items.json" in message_of(verdict, ReasonCode.MALFORMED_EVIDENCE)
 
 
 def test_training_items_outside_of_the_folder_are_not_read(maker, tmp_path):

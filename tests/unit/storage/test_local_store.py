@@ -145,6 +145,15 @@ def test_an_unknown_kind_of_store_is_refused(url: str) -> None:
         open_store(url)
 
 
+@pytest.mark.parametrize("below", ["", "/store", "/a/b"])
+def test_a_store_that_leads_through_a_file_is_refused_and_not_taken_for_an_empty_one(
+    tmp_path: Path, below: str
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(BadInput, match="file is not a folder"):
+        open_store(f"{tmp_path}/file{below}")
+
+
 KEYS = st.sampled_from(["a", "b/c", "b/d", "直播/e"])
 DATA = st.binary(max_size=6)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hat.errors import EnvironmentFailure
+from hat.errors import BadInput, EnvironmentFailure
 from hat.promotion.ledger import rollback
 from hat.serving.engines import model_name
 from hat.serving.service.source import PairSource, WantedPair, ledger_source
@@ -173,3 +173,23 @@ def test_the_old_pair_never_answers_with_the_new_model_while_that_one_warms_up(s
                 assert (status, body["error"]["code"]) == (502, "engine_refused")
 
     run(scenario())
+
+
+def test_a_ledger_that_lost_entries_counts_as_one_that_is_down(store: Store) -> None:
+    async def scenario() -> None:
+        put_into_production(store, "1.0.0", OLD, 0)
+        source = ledger_source(store, "laptop", "live-shop")
+        async with fake_engine(OLD_MODEL) as engine, serving(source, engine.url) as client:
+            await until_served(client, 1)
+            store.delete("ledger/laptop/live-shop/00000001.json")
+            while "hat_ledger_failures_total 0.0" in (await client.get("/metrics"))[1]:
+                await asyncio.sleep(0.05)
+            assert (await client.ask())[0] == 200
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("environment", ["../x", "a b", ""])
+def test_an_environment_that_no_ledger_can_have_is_refused_at_once(store: Store, environment: str) -> None:
+    with pytest.raises(BadInput, match="cannot name a ledger"):
+        ledger_source(store, environment, "live-shop")

@@ -143,7 +143,19 @@ def test_times_of_an_earlier_load_test_are_not_replaced(policy: Path, tmp_path: 
     assert earlier.read_text() == "{}"
 
 
-@pytest.mark.parametrize("url", ["service", "localhost:8080", "ftp://service/x", "http://", ""])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "service",
+        "localhost:8080",
+        "ftp://service/x",
+        "http://",
+        "http://x:abc",
+        "http://x:99999",
+        "http://[::1",
+        "",
+    ],
+)
 def test_what_is_not_an_http_address_is_bad_input_before_anything_is_sent(url: str, policy: Path) -> None:
     with pytest.raises(BadInput, match="not the address of a service"):
         load_test(url, policy, registry=REGISTRY, config=LatencyConfig())

@@ -160,6 +160,9 @@ class _Reader:
         if not path.exists():
             return None
         self.met = True
+        if not path.is_file():
+            self.fault(name, "is not a file")
+            return None
         try:
             data = path.read_bytes()
             self.digests[name] = hashlib.sha256(data).hexdigest()
@@ -170,8 +173,12 @@ class _Reader:
             first = error.errors()[0]
             key = ".".join(str(part) for part in first["loc"])
             more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-            self.fault(name, f"{key}: {first['msg']}{more}")
-        except (OSError, ValueError, RecursionError) as error:
+            message = first["msg"] if key else "must be a JSON object"
+            self.fault(name, f"{key}: {message}{more}" if key else f"{message}{more}")
+        except OSError as error:
+            # Without the path: a verdict does not depend on where its evidence lies.
+            self.fault(name, f"cannot be read: {error.strerror}")
+        except (ValueError, RecursionError) as error:
             self.fault(name, f"cannot be read: {error}")
         return None
 

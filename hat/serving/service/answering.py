@@ -42,6 +42,9 @@ class Answering:
         Raises:
             AnswerError: there is none, and why.
         """
+        if self._follower.pair is None:
+            self._metrics.refused.labels("not_ready").inc()
+            raise AnswerError(503, "not_ready", self._follower.not_ready, retry_after=5)
         asked = self._config.deadline_seconds if question.deadline_ms is None else question.deadline_ms / 1000
         deadline = arrived + min(asked, self._config.longest_deadline_seconds)
         try:
@@ -82,8 +85,7 @@ class Answering:
     async def _play(self, question: Question, arrived: float, on_turn: OnTurn | None) -> dict[str, Any]:
         clock = asyncio.get_running_loop().time
         pair = self._follower.pair
-        if pair is None:
-            raise AnswerError(503, "not_ready", self._follower.not_ready, retry_after=5)
+        assert pair is not None  # once there is one, there always is
         begun = clock()
         self._metrics.queue_seconds.observe(begun - arrived)
         episode = begin_episode(pair, question)

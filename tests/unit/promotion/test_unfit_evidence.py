@@ -192,6 +192,19 @@ def test_what_is_no_digest_is_not_taken_for_an_item_trained_on(maker, evidence_f
     assert "training_items.json" in message_of(verdict, ReasonCode.MALFORMED_EVIDENCE)
 
 
+def test_a_folder_in_a_documents_place_is_malformed_wherever_the_evidence_lies(
+    maker, evidence_folders, tmp_path
+):
+    verdicts = []
+    for place in ("here", "there"):
+        folder = maker.write(tmp_path / place, maker.sound())
+        (folder / "latency.json").unlink()
+        (folder / "latency.json").mkdir()
+        verdicts.append(recompute(evidence_folders / "gate.yaml", folder).to_json())
+    assert verdicts[0] == verdicts[1]
+    assert "latency.json: is not a file" in str(verdicts[0])
+
+
 def test_training_items_outside_of_the_folder_are_not_read(maker, tmp_path):
     documents = maker.sound()
     documents["subject.json"]["training_items"] = "../elsewhere.json"

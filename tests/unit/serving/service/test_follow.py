@@ -43,6 +43,9 @@ def test_nothing_in_production_is_not_ready_and_a_first_promotion_is_served(stor
             async with serving(source, engine.url, ready=False) as client:
                 await client.until_not_ready("nothing is in production")
                 assert (await client.ask())[0] == 503
+                shown = (await client.get("/metrics"))[1]
+                assert 'hat_refused_total{reason="not_ready"} 1.0' in shown
+                assert "hat_question_seconds_count 0.0" in shown
                 assert (await client.get("/healthz"))[0] == 200
                 put_into_production(store, "1.0.0", OLD, 0)
                 await client.until_ready()

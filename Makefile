@@ -24,10 +24,10 @@ $(VENV)/installed: pyproject.toml constraints.txt
 run: env
 	$(BIN)/hat run live-shop@1.0.0 --profile laptop
 
-# Two processes, each with whole files, so that what a file starts is started once.
+# Two processes, each with whole files, so that what a file starts is started once; in order, so the longest begin first.
 # Tests marked `engines` or `docker` need an environment of their own; `soak` takes its time.
 test: env
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not engines and not docker and not soak'
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not engines and not docker and not soak'
 
 # vLLM for CPUs and Triton, apart from everything else: they pin what training pins otherwise.
 serve-env: $(SERVE_VENV)/installed

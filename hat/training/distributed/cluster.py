@@ -16,8 +16,8 @@ _PATIENCE_SECONDS = 300.0
 _TIMEOUT = (5, 30)
 
 
-class Cancelled(EnvironmentFailure):
-    """The step was asked to end."""
+class _AskedToEnd(BaseException):
+    """Raised by the signal wherever the process is: no `Exception`, since those of the API are waited out."""
 
 
 class TrainJobs:
@@ -144,15 +144,17 @@ def removed_afterwards(jobs: TrainJobs, name: str) -> Iterator[None]:
     """Remove the job at the end of the block: after success, after failure, and when SIGTERM or Ctrl-C ends it.
 
     Raises:
-        Cancelled: the process was asked to end.
+        EnvironmentFailure: the process was asked to end.
     """
 
     def stop(*_: Any) -> None:
-        raise Cancelled("the run was cancelled", where="sft")
+        raise _AskedToEnd
 
     before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
+    except _AskedToEnd:
+        raise EnvironmentFailure("the run was cancelled", where="sft") from None
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not keep the job alive
         try:

@@ -87,8 +87,6 @@ def _run_job(jobs: cluster.TrainJobs, exchange: Exchange, config: DistributedCon
         jobs.create(job)
         try:
             jobs.follow(name, config.poll_seconds, lambda: _report(exchange))
-        except cluster.Cancelled:
-            raise
         except EnvironmentFailure as failure:
             told = exchange.error()
             raise (EnvironmentFailure(told, where=failure.where) if told else failure) from failure

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from hat.errors import BadInput, EnvironmentFailure
 from hat.runs.config import RunConfig, parse_config
 from hat.storage import open_store
 from hat.training.distributed import run
+from hat.training.distributed.cluster import TrainJobs
 from hat.training.distributed.config import DistributedConfig
 from hat.training.distributed.exchange import Exchange
 from hat.training.distributed.run import train_elsewhere
@@ -158,6 +160,21 @@ def test_a_cancelled_run_removes_its_job(server: TrainerServer, exchange: Exchan
         train_elsewhere(exchange, settings())
     assert server.jobs == {}
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_signal_in_the_middle_of_a_look_at_the_job_ends_the_step_too(
+    server: TrainerServer, exchange: Exchange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = TrainJobs.get
+
+    def interrupted(self: TrainJobs, name: str) -> Any:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return look(self, name)
+
+    monkeypatch.setattr(TrainJobs, "get", interrupted)
+    with pytest.raises(EnvironmentFailure, match="cancelled"):
+        train_elsewhere(exchange, settings())
+    assert server.jobs == {}
 
 
 def test_a_preempted_job_is_waited_for(server: TrainerServer, exchange: Exchange, tmp_path: Path) -> None:

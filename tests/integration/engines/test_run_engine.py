@@ -15,6 +15,7 @@ from hat.errors import EnvironmentFailure
 from hat.evaluation.config import EvaluateConfig
 from hat.evaluation.run import items_digest
 from hat.harness.model import Harness
+from hat.models.precision import compute_dtype, computes_in_bfloat16
 from hat.serving.config import EngineConfig, ExportConfig
 from hat.serving.evaluating import evaluate_served
 from hat.serving.weight_sync import SyncedServer, synced_server
@@ -37,6 +38,7 @@ def engine() -> EngineConfig:
         kind="vllm",
         command=str(require_environment() / "bin" / "vllm"),
         variables={**variables, "VLLM_NO_USAGE_STATS": "1"},
+        arguments={} if computes_in_bfloat16() else {"dtype": "float32"},
         concurrency=4,
     )
 
@@ -108,9 +110,11 @@ def gap(model: torch.nn.Module, rollouts: list) -> float:
 def test_the_server_samples_from_the_weights_that_it_was_given_last(
     server: SyncedServer, base_model: Path, harness: Harness
 ) -> None:
-    model = AutoModelForCausalLM.from_pretrained(
-        base_model, dtype=torch.bfloat16, local_files_only=True
-    ).eval()
+    model = (
+        AutoModelForCausalLM.from_pretrained(base_model, dtype=torch.bfloat16, local_files_only=True)
+        .to(compute_dtype())
+        .eval()
+    )
     server.sync(model, 0)
     server.check(model, 0)
     first = rolled_out(server, base_model, harness, 0)

@@ -10,19 +10,12 @@ and this shows whether it decides rightly here.
 import argparse
 import json
 import statistics
-import time
-from collections.abc import Callable
 
 import torch
 
+from benchmarks.timing import seconds
 from hat.models.precision import compute_dtype
 from hat.serving import machine
-
-
-def seconds(work: Callable[[], None]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 def main() -> None:
@@ -51,7 +44,7 @@ def main() -> None:
             work(kind)  # not counted
         for _ in range(options.rounds):
             for kind in kinds:
-                times[kind].append(seconds(lambda work=work, kind=kind: work(kind)))  # type: ignore[misc]
+                times[kind].append(seconds(lambda work=work, kind=kind: work(kind)))
         ratios[name] = statistics.median(times[torch.bfloat16]) / statistics.median(times[torch.float32])
     print(
         json.dumps(

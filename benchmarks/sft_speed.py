@@ -13,12 +13,12 @@ import argparse
 import json
 import statistics
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.base_model import base_model
+from benchmarks.timing import seconds
 from hat.agent.episode import Episode
 from hat.augment.config import AugmentConfig
 from hat.augment.state import HarnessState
@@ -105,12 +105,6 @@ def ours(model: Any, tokenizer: Any, planned: Sequence[PlannedPack]) -> None:
             data_collator=PackCollator(planned, harness, AugmentConfig(), tokenizer, SegmentWeights()),
             processing_class=tokenizer,
         ).train()
-
-
-def seconds(work: Callable[[], None]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 def main() -> None:

@@ -91,12 +91,12 @@ def sha256_file(path: Path) -> str:
     return digest.hexdigest()
 
 
-def as_environment_failure(error: OSError, path: Path) -> EnvironmentFailure:
-    """The user's message for a failed write to ``path``."""
+def as_environment_failure(error: OSError, path: Path, done: str = "written") -> EnvironmentFailure:
+    """The user's message for a path that cannot be ``done``."""
     if error.errno == errno.ENOSPC:
         return EnvironmentFailure("the disk is full", where=str(path), mend="Free space and run again.")
     return EnvironmentFailure(
-        f"cannot be written: {error.strerror or error}",
+        f"cannot be {done}: {error.strerror or error}",
         where=str(path),
         mend="Check the path and its rights.",
     )

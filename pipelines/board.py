@@ -14,6 +14,8 @@ ENDED = ("ran", "cached", "skipped", "failed")
 _FALLBACK_SECONDS = 2.0
 _TRUST_AFTER = 0.05
 """Share of a step from which on its own pace is believed rather than the profile's expectation."""
+_IN_PARTS = ("screen", "evaluate")
+"""Steps that count anew for each model that they work on, so that the pace of one part says nothing of the next."""
 
 
 @dataclass
@@ -27,6 +29,10 @@ class StepState:
     done: int = 0
     total: int = 0
     note: str = ""
+    part_started: float = 0.0
+    """When what is counted now began: a step may count one thing after the other."""
+    counted: float = 0.0
+    """When it last counted."""
 
     def seconds(self, now: float) -> float:
         """Seconds it has taken so far."""
@@ -67,7 +73,11 @@ class Board:
             step = self.running or step  # the screen evaluates, too: its progress is the screen's
         if event.event == "started":
             step.status, step.started, step.done, step.total = "running", event.at, 0, 0
+            step.part_started = step.counted = event.at
         elif event.event == "progress":
+            if step.total and (event.total != step.total or event.done < step.done):
+                step.part_started = step.counted
+            step.counted = event.at
             step.done, step.total, step.note = event.done, event.total, event.note
         elif event.event in ENDED:
             if event.event == "failed":
@@ -105,11 +115,12 @@ class Board:
             return expected
         if step.status != "running":
             return 0.0
-        spent = step.seconds(now)
+        unspent = max(0.0, expected - step.seconds(now))
         share = step.done / step.total if step.total else 0.0
-        if share >= _TRUST_AFTER:
-            return spent * (1 - share) / share
-        return max(0.0, expected - spent)
+        if share < _TRUST_AFTER:
+            return unspent
+        by_pace = (now - step.part_started) * (1 - share) / share
+        return max(by_pace, unspent) if step.name in _IN_PARTS else by_pace
 
     def _cut_off(self) -> None:
         """Nothing more will run but the exit step."""

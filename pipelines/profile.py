@@ -10,6 +10,7 @@ from hat.errors import BadInput
 from hat.nearest import known_names
 from hat.runs.config import RunConfig, parse_config
 from hat.steps.contract import STEPS
+from hat.validation import first_problem
 from pipelines.platform import Resources
 from pipelines.pod import PodSettings
 
@@ -97,7 +98,4 @@ def load_profile(name: str) -> Profile:
 
 
 def _first(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        detail = error.errors()[0]
-        return f"{'.'.join(str(part) for part in detail['loc'])}: {detail['msg']}"
-    return str(error)
+    return first_problem(error) if isinstance(error, ValidationError) else str(error)

@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from hat.errors import BadInput
 from hat.files import canonical_json, sha256_text
 from hat.runs.harness_archive import LATEST
+from hat.schema_version import SchemaVersion
+from hat.validation import first_problem
 from pipelines import kubeflow
 from pipelines.compile import compile_profile
 from pipelines.kubeflow import Address, Connection
@@ -64,7 +66,7 @@ class ScheduleFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[1] = 1
+    schema_version: SchemaVersion = 1
     """Version of this file's layout."""
     schedules: tuple[Schedule, ...] = ()
     """All there shall be."""
@@ -92,9 +94,7 @@ def read_schedules(path: Path) -> ScheduleFile:
     except yaml.YAMLError as error:
         raise BadInput(f"not YAML: {str(error).splitlines()[0]}", where=str(path)) from error
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise BadInput(f"{place}: {first['msg']}", where=str(path)) from error
+        raise BadInput(first_problem(error), where=str(path)) from error
     names = [each.name for each in document.schedules]
     if twice := {name for name in names if names.count(name) > 1}:
         raise BadInput(f"the name {sorted(twice)[0]!r} is there twice", where=str(path))

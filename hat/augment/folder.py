@@ -14,6 +14,7 @@ from hat.domains.base import Task
 from hat.errors import BadInput
 from hat.files import read_json, write_json_atomic
 from hat.harness.model import Harness
+from hat.validation import first_problem
 
 STATES_FILE = "states.json"
 REPORT_FILE = "verification.json"
@@ -109,9 +110,8 @@ def resample(
     try:
         config = AugmentConfig.model_validate(document["config"])
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(("config", *map(str, first["loc"])))
-        raise BadInput(f"{place}: {first['msg']}", where=str(where / STATES_FILE), mend=_AGAIN) from error
+        problem = first_problem(error, inside="config")
+        raise BadInput(problem, where=str(where / STATES_FILE), mend=_AGAIN) from error
     return config, _resampled(document, harness, config, where, {task.digest: task for task in tasks})
 
 

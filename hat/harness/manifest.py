@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hat.schema_version import SchemaVersion
+
 Layout = Literal["markdown", "plain", "json", "xml"]
 VERSION_PATTERN = r"(?:0|[1-9][0-9]{0,5})\.(?:0|[1-9][0-9]{0,5})\.(?:0|[1-9][0-9]{0,5})"
 """Three numbers without leading zeros; bounded, so that they stay comparable and printable."""
@@ -43,7 +45,7 @@ class BindingEntry(_Strict):
 class Manifest(_Strict):
     """``harness.yaml``."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     name: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,64}$")]
     version: SemanticVersion
     parent: SemanticVersion | None
@@ -91,7 +93,7 @@ class MatcherEntry(_Kept):
 class HooksFile(_Strict):
     """``hooks/hooks.json``."""
 
-    schema_version: Literal[1] = 1
+    schema_version: SchemaVersion = 1
     schema_address: Annotated[str, Field(alias="$schema")] = ""
     description: str = ""
     hooks: dict[str, list[MatcherEntry]]

@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hat.errors import BadInput
 from hat.files import read_json, write_json_atomic
+from hat.schema_version import SchemaVersion
+from hat.validation import first_problem
 
 
 class ModelRef(BaseModel):
@@ -14,7 +16,7 @@ class ModelRef(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[1] = 1
+    schema_version: SchemaVersion = 1
     kind: Literal["model"] = "model"
     digest: str = Field(pattern="^[0-9a-f]{64}$")
     """Hex SHA-256 over weights, configuration, tokenizer and chat template (`hat.models.folder`)."""
@@ -38,8 +40,4 @@ class ModelRef(BaseModel):
         try:
             return ModelRef.model_validate(read_json(path))
         except ValidationError as error:
-            problem = error.errors()[0]
-            place = ".".join(str(part) for part in problem["loc"])
-            raise BadInput(
-                f"not a model reference: {place} {problem['msg']}".replace(":  ", ": "), where=str(path)
-            ) from error
+            raise BadInput(f"not a model reference: {first_problem(error)}", where=str(path)) from error

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from hat.schema_version import SchemaVersion
+
 
 def _score(value: Any) -> Any:
     if isinstance(value, bool):
@@ -45,7 +47,7 @@ class HarnessName(_Document):
 class EvidenceSubject(_Document):
     """`subject.json`: what was measured, with what, against which head of the ledger."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     environment: str
     """Whose policy and ledger: the profile's name."""
     harness: str
@@ -72,7 +74,7 @@ class EvidenceSubject(_Document):
 class TrainingItems(_Document):
     """The file that `training_items` names; an empty list states that nothing was trained on."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     task_digests: tuple[Annotated[str, Field(pattern="^[0-9a-f]{16,64}$")], ...]
 
 
@@ -132,7 +134,7 @@ class SuiteResult(_Document):
 class EvaluationDocument(_Document):
     """`evaluation/<role>.json`: what `hat eval --json` prints, with the items."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     harness: str
     version: str
     harness_digest: str
@@ -155,7 +157,7 @@ class LatencyRequest(_Document):
 class LatencyDocument(_Document):
     """`latency.json`: every request that was sent, and under which load."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     engine: str
     hardware: str
     model_digest: str | None = None

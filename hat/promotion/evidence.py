@@ -20,6 +20,7 @@ from hat.promotion.documents import (
     TrainingItems,
 )
 from hat.promotion.reasons import Reason, ReasonCode
+from hat.validation import first_problem
 
 SUBJECT = "subject.json"
 LATENCY = "latency.json"
@@ -166,15 +167,14 @@ class _Reader:
         try:
             data = path.read_bytes()
             self.digests[name] = hashlib.sha256(data).hexdigest()
-            # json accepts NaN, which must be reported as such and not as a broken file.
-            value: Any = json.loads(data.decode("utf-8"), object_pairs_hook=_no_key_twice)
-            return model.model_validate(value)
+            text = data.decode("utf-8")
+            # Both readers accept NaN, which must be reported as such and not as a broken file.
+            json.loads(text, object_pairs_hook=_no_key_twice)
+            # Strictly: "no" for a truth value and "3" for a number are slips, not evidence.
+            return model.model_validate_json(text, strict=True)
         except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(str(part) for part in first["loc"])
             more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-            message = first["msg"] if key else "must be a JSON object"
-            self.fault(name, f"{key}: {message}{more}" if key else f"{message}{more}")
+            self.fault(name, f"{first_problem(error)}{more}")
         except OSError as error:
             # Without the path: a verdict does not depend on where its evidence lies.
             self.fault(name, f"cannot be read: {error.strerror}")

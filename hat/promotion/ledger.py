@@ -15,10 +15,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hat.errors import BadInput, EnvironmentFailure, HatError
 from hat.files import canonical_json
 from hat.promotion.semver import precedence
+from hat.schema_version import SchemaVersion
 from hat.storage import Conflict
+from hat.validation import first_problem
 
 _ENTRY = re.compile(r"\d{8}\.json")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+"""What the name of an environment or of a harness looks like."""
 
 
 class LedgerStore(Protocol):
@@ -81,7 +84,7 @@ class Proposal(_Value):
 class LedgerEntry(Proposal):
     """One line of the ledger."""
 
-    schema_version: Literal[1] = 1
+    schema_version: SchemaVersion = 1
     sequence: int
     kind: Literal["promote", "rollback"]
     previous: PairReference | None
@@ -117,7 +120,12 @@ def harnesses(store: LedgerStore, environment: str) -> list[str]:
     """The harnesses that have a ledger in an environment, sorted. Raises `BadInput` for what cannot be its name."""
     check_name(environment)
     parts = [key.split("/") for key in store.list(f"ledger/{environment}")]
-    return sorted({part[2] for part in parts if len(part) == 4 and _NAME.fullmatch(part[2])})
+    return sorted({part[2] for part in parts if len(part) == 4 and _is_name(part[2])})
+
+
+def environments(store: LedgerStore) -> list[str]:
+    """The environments that have a ledger, sorted."""
+    return sorted({parts[1] for key in store.list("ledger") if len(parts := key.split("/")) == 4})
 
 
 def history(store: LedgerStore, environment: str, harness: str) -> list[LedgerEntry]:
@@ -282,7 +290,7 @@ def _parse(data: bytes, environment: str, harness: str, sequence: int) -> Ledger
         entry = LedgerEntry.model_validate_json(data)
     except ValidationError as error:
         raise EnvironmentFailure(
-            f"the ledger entry cannot be read: {error.errors()[0]['msg']}", where=key, mend=mend
+            f"the ledger entry cannot be read: {first_problem(error)}", where=key, mend=mend
         ) from error
     place = (entry.environment, entry.harness, entry.sequence)
     if place != (environment, harness, sequence):
@@ -317,9 +325,13 @@ def _folder(environment: str, harness: str) -> str:
     return f"ledger/{environment}/{harness}"
 
 
+def _is_name(text: str) -> bool:
+    return re.fullmatch(NAME, text) is not None
+
+
 def check_name(name: str) -> None:
     """Raises `BadInput` for what cannot be the name of an environment or of a harness."""
-    if not _NAME.fullmatch(name):
+    if not _is_name(name):
         raise BadInput(f"{name!r} cannot name a ledger", mend="Use letters, digits, '.', '_' and '-'.")
 
 

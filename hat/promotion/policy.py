@@ -11,7 +11,9 @@ from hat.evaluation.statistics import minimum_n_for_margin, minimum_n_for_percen
 from hat.files import canonical_json, sha256_text
 from hat.harness.problems import Problems
 from hat.harness.reading.checked import checked
+from hat.promotion import ledger
 from hat.promotion.reading import parse_lined, refusal
+from hat.schema_version import SchemaVersion
 
 Metric = Literal[
     "accuracy",
@@ -34,6 +36,8 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Points = Annotated[Number, Field(ge=0, le=100)]
 Confidence = Annotated[float, Field(strict=True, ge=0.5, lt=1)]
 Power = Annotated[float, Field(strict=True, ge=0.5, lt=1)]
+Environment = Annotated[str, Field(pattern=ledger.NAME)]
+"""What a ledger can be of."""
 Count = Annotated[int, Field(strict=True, ge=1)]
 
 
@@ -230,8 +234,8 @@ class Policy(_Strict):
 class GatePolicies(_Strict):
     """A whole `gate.yaml`."""
 
-    schema_version: Literal[1]
-    environments: dict[str, Policy] = Field(min_length=1)
+    schema_version: SchemaVersion
+    environments: dict[Environment, Policy] = Field(min_length=1)
     """Environment (profile name, e.g. `laptop`) to its policy."""
 
     def policy(self, environment: str, *, where: str = "gate.yaml") -> Policy:

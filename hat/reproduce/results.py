@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hat.errors import BadInput
 from hat.files import canonical_json, write_text_atomic
+from hat.schema_version import SchemaVersion
+from hat.validation import first_problem
 
 SUFFIX = ".jsonl"
 
@@ -72,7 +74,7 @@ class Header(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[1] = 1
+    schema_version: SchemaVersion = 1
     unit: str
     kind: Literal["train", "evaluate"]
     suite: str
@@ -130,7 +132,7 @@ def read_result(path: Path) -> Result:
         header = Header.model_validate_json(lines[0])
         rows = tuple(json.loads(line) for line in lines[1:])
     except (OSError, UnicodeDecodeError, IndexError, json.JSONDecodeError, ValidationError) as error:
-        problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+        problem = first_problem(error) if isinstance(error, ValidationError) else error
         mend = "Delete it, and its unit runs again."
         raise BadInput(f"not a result of `hat reproduce`: {problem}", where=str(path), mend=mend) from error
     if path.name != f"{header.unit}{SUFFIX}":

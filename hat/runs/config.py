@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 
 from hat.augment.config import AugmentConfig, test_only_settings
 from hat.errors import BadInput
@@ -17,6 +18,7 @@ from hat.serving.config import EngineConfig, ExportConfig, LatencyConfig
 from hat.training.config import OPDConfig, RLConfig, SFTConfig
 from hat.training.distributed.config import DistributedConfig
 from hat.trajectories.config import GenerateConfig, ValidateConfig
+from hat.validation import place, reason
 
 
 class HooksConfig(BaseModel):
@@ -127,9 +129,7 @@ def parse_config(values: Any, *, where: str) -> RunConfig:
     try:
         return RunConfig.model_validate(values)
     except ValidationError as error:
-        problems = "; ".join(
-            _problem(detail["loc"], detail["type"], detail["msg"]) for detail in error.errors()
-        )
+        problems = "; ".join(_problem(detail) for detail in error.errors())
         raise BadInput(problems, where=where) from error
 
 
@@ -186,11 +186,11 @@ def _keys(model: type[BaseModel], prefix: str) -> Iterator[str]:
             yield from _keys(field.annotation, f"{prefix}{name}.")
 
 
-def _problem(location: tuple[int | str, ...], kind: str, message: str) -> str:
-    key = ".".join(str(part) for part in location)
-    if kind == "extra_forbidden":
+def _problem(detail: ErrorDetails) -> str:
+    key = place(detail)
+    if detail["type"] == "extra_forbidden":
         return f"unknown setting {key!r} ({_nearest(key, set(known_keys()))})"
-    return f"{key}: {message}"
+    return f"{key}: {reason(detail)}"
 
 
 def _nearest(key: str, known: set[str]) -> str:

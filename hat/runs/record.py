@@ -11,6 +11,7 @@ from hat.promotion.ledger import StaleBaseline
 from hat.runs.watch import is_alive
 from hat.steps.entries import StepStatus
 from hat.storage import Store
+from hat.validation import first_problem
 
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
 EXIT_STATUS: dict[str | None, int] = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3}
@@ -158,7 +159,9 @@ def read_record(store: Store, run: str) -> RunRecord:
     try:
         return RunRecord.model_validate_json(store.get(record_key(run)))
     except ValidationError as error:
-        raise BadInput(f"malformed run record: {error.errors()[0]['msg']}", where=record_key(run)) from error
+        message = f"malformed run record: {first_problem(error)}"
+        mend = "Restore it from a backup of the store, or remove it: the run's models and verdict do not need it."
+        raise BadInput(message, where=record_key(run), mend=mend) from error
 
 
 def run_names(store: Store) -> list[str]:
@@ -167,6 +170,12 @@ def run_names(store: Store) -> list[str]:
     return sorted((key.split("/")[1] for key in keys if key.endswith("/record.json")), reverse=True)
 
 
-def list_records(store: Store) -> list[RunRecord]:
-    """All records, newest first."""
-    return [read_record(store, run) for run in run_names(store)]
+def list_records(store: Store) -> tuple[list[RunRecord], list[BadInput]]:
+    """All records that can be read, newest first; and of each other one what is wrong with it."""
+    records, unreadable = [], []
+    for run in run_names(store):
+        try:
+            records.append(read_record(store, run))
+        except BadInput as error:
+            unreadable.append(error)
+    return records, unreadable

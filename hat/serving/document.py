@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hat.errors import BadInput
 from hat.files import read_json, write_json_atomic
 from hat.models.reference import ModelRef
+from hat.schema_version import SchemaVersion
 from hat.serving.config import ExportConfig
+from hat.validation import first_problem
 
 
 class ExportedHarness(BaseModel):
@@ -26,7 +28,7 @@ class ExportDocument(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[1] = 1
+    schema_version: SchemaVersion = 1
     kind: Literal["export"] = "export"
     name: str
     """What engines call the model."""
@@ -55,6 +57,4 @@ class ExportDocument(BaseModel):
         try:
             return ExportDocument.model_validate(read_json(path))
         except ValidationError as error:
-            problem = error.errors()[0]
-            place = ".".join(str(part) for part in problem["loc"])
-            raise BadInput(f"not an export: {place}: {problem['msg']}", where=str(path)) from error
+            raise BadInput(f"not an export: {first_problem(error)}", where=str(path)) from error

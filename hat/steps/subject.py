@@ -11,6 +11,7 @@ from hat.errors import BadInput
 from hat.files import read_json, write_json_atomic
 from hat.harness.model import Harness
 from hat.storage import Store
+from hat.validation import first_problem
 
 
 class Subject(BaseModel):
@@ -55,7 +56,7 @@ class Subject(BaseModel):
         try:
             return Subject.model_validate(read_json(Path(path)))
         except ValidationError as error:
-            raise BadInput(f"malformed subject: {error.errors()[0]['msg']}", where=str(path)) from error
+            raise BadInput(f"malformed subject: {first_problem(error)}", where=str(path)) from error
 
     def write(self, path: str | Path) -> None:
         """Write `subject.json`."""

@@ -50,7 +50,7 @@ class LocalStore(ObjectStore):
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
             raise self._not_found(key) from error
         except OSError as error:
-            raise as_environment_failure(error, path) from error
+            raise as_environment_failure(error, path, "read") from error
         return Stored(data, hashlib.sha256(data).hexdigest())
 
     def exists(self, key: str) -> bool:
@@ -62,7 +62,7 @@ class LocalStore(ObjectStore):
             return [prefix]
         keys = [
             Path(folder, name).relative_to(self.root).as_posix()
-            for folder, _, names in os.walk(start)
+            for folder, _, names in os.walk(start, onerror=_unless_absent)
             for name in names
         ]
         return sorted(key for key in keys if not key.startswith(f"{_PRIVATE}/"))
@@ -149,6 +149,12 @@ class LocalStore(ObjectStore):
 
     def _not_found(self, key: str) -> NotFound:
         return NotFound("nothing is stored there", where=f"{self.url} {key}")
+
+
+def _unless_absent(error: OSError) -> None:
+    """A folder that cannot be read is not an empty one: a ledger in it would look as if nothing were in production."""
+    if not isinstance(error, FileNotFoundError):
+        raise as_environment_failure(error, Path(error.filename), "read") from error
 
 
 def _flush(handle: BinaryIO) -> None:

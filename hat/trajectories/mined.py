@@ -12,6 +12,7 @@ from hat.errors import BadInput
 from hat.files import canonical_json, sha256_text
 from hat.storage import NotFound, Store, open_store
 from hat.trajectories.held_out import HELD_OUT_SPLITS, SAMPLED_SEEDS
+from hat.validation import first_problem
 
 
 class MinedQuestion(BaseModel):
@@ -54,7 +55,7 @@ def read_mined(location: str, store: Store) -> list[MinedQuestion]:
             except ValidationError as error:
                 where = f"{location}:{number}"
                 raise BadInput(
-                    error.errors()[0]["msg"], where=where, mend='Write {"question": "..."}.'
+                    first_problem(error), where=where, mend='Write {"question": "..."}.'
                 ) from error
     return questions
 

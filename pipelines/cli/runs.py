@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli.output import JsonFlag, out, print_json
+from pipelines.cli.output import JsonFlag, err, out, print_json
 
 
 def register(app: typer.Typer) -> None:
@@ -22,11 +22,14 @@ def runs(json_output: JsonFlag = False) -> None:
     from hat.runs.places import open_run_store
     from hat.runs.record import list_records
 
-    records = [record.as_seen_now() for record in list_records(open_run_store())]
+    readable, unreadable = list_records(open_run_store())
+    for error in unreadable:
+        err().print(f"warning: {error}", markup=False, soft_wrap=True)
+    records = [record.as_seen_now() for record in readable]
     if json_output:
         print_json([record.model_dump(mode="json") for record in records])
         return
-    if not records:
+    if not records and not unreadable:
         out().print("no run has been made yet")
         return
     table = Table("run", "profile", "status", "verdict", "trained", "promoted", box=None)

@@ -56,6 +56,7 @@ def serve(
     from hat.runs.places import open_run_store
     from hat.serving.service.command import serve_command
     from hat.serving.service.config import ServiceConfig
+    from hat.validation import first_problem
 
     if channel not in ("production", "candidate") or (channel == "candidate") != bool(model):
         raise BadInput(
@@ -73,9 +74,7 @@ def serve(
     try:
         config = ServiceConfig.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise BadInput(f"{place}: {first['msg']}", where="hat serve") from error
+        raise BadInput(first_problem(error), where="hat serve") from error
     folder = registry_folder(registry)
     if folder.is_dir() and not model:
         # A pod without a registry may wait for the first promotion of what it names; a slip of the pen would for ever.
@@ -113,7 +112,7 @@ def loadtest(
     json_output: JsonFlag = False,
 ) -> None:
     """Put the policy's load on an agent service and write the times as evidence for the gate."""
-    from hat.errors import BadInput
+    from hat.errors import BadInput, EnvironmentFailure
     from hat.promotion.evidence import LATENCY
     from hat.runs.config import apply_overrides, parse_config, parse_overrides
     from hat.serving.loadtest import load_test
@@ -141,6 +140,14 @@ def loadtest(
         print_json(document)
     else:
         _show(document)
+    counted = document["requests"][document["warmup_requests"] :]
+    if all(request["status"] != "ok" for request in counted):
+        kept = "" if folder is None else f" What was measured is in {folder / LATENCY}."
+        raise EnvironmentFailure(
+            f"no question was answered; the first: {counted[0]['problem'] or counted[0]['status']}",
+            where=url,
+            mend=f"Look at the service's log.{kept}",
+        )
 
 
 def _show(document: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hat.errors import EnvironmentFailure
 from hat.storage import Conflict, Store
+from hat.validation import first_problem
 
 LEASE = timedelta(seconds=300)
 """How long a claim without a run keeps others away: several times what creating a run may take."""
@@ -147,7 +148,7 @@ def _parse(key: str, data: bytes) -> Submission:
         return Submission.model_validate_json(data)
     except ValidationError as error:
         raise EnvironmentFailure(
-            f"the submission cannot be read: {error.errors()[0]['msg']}", where=key
+            f"the submission cannot be read: {first_problem(error)}", where=key
         ) from error
 
 

@@ -87,6 +87,13 @@ def test_a_base_model_without_tokenizer_stops_in_the_first_step_and_leaves_a_rec
     assert (record["status"], record["error"]["step"]) == ("failed", "resolve")
     assert [r["run"] for r in json.loads(hat("runs", "--json").stdout)] == [record["run"]]
 
+    damaged = home / "store" / "runs" / "20200101-000000-damaged" / "record.json"
+    damaged.parent.mkdir()
+    damaged.write_text("{}")
+    listed = hat("runs", "--json")
+    assert [r["run"] for r in json.loads(listed.stdout)] == [record["run"]]
+    assert "20200101-000000-damaged/record.json: malformed run record: run: is missing" in listed.stderr
+
 
 def test_a_strong_model_that_does_not_answer_stops_the_run_before_any_work(home: Path) -> None:
     endpoint = ["policy=endpoint", "endpoint.url=http://127.0.0.1:9/v1", "endpoint.model=m"]

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from hat.errors import BadInput
 from hat.files import canonical_json, read_json, sha256_text
+from hat.validation import first_problem
 
 Bank = Literal["tool_descriptions", "skill_descriptions", "hook_messages"]
 ByBank = dict[Bank, dict[str, dict[Literal["train", "dev", "test"], tuple[str, ...]]]]
@@ -87,7 +88,4 @@ def _digest(domain: Any, banks: Any) -> str:
 
 
 def _first(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        detail = error.errors()[0]
-        return ": ".join(part for part in (".".join(map(str, detail["loc"])), detail["msg"]) if part)
-    return str(error)
+    return first_problem(error) if isinstance(error, ValidationError) else str(error)

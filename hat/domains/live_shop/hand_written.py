@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict
@@ -14,6 +13,7 @@ from hat.domains.live_shop.gold import INTENTS
 from hat.domains.live_shop.sessions import split_sessions
 from hat.domains.live_shop.tasks import make_task
 from hat.errors import BadInput
+from hat.schema_version import SchemaVersion
 
 FILE = "questions/hand_written.yaml"
 
@@ -35,7 +35,7 @@ class HandWrittenFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     questions: tuple[HandWrittenQuestion, ...]
 
 

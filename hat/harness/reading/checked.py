@@ -9,13 +9,9 @@ from pydantic import BaseModel, ValidationError
 
 from hat.harness.problems import Problems
 from hat.harness.reading.lined import Lined
+from hat.validation import place, reason
 
 Model = TypeVar("Model", bound=BaseModel)
-_PLAIN = {
-    "extra_forbidden": "unknown key",
-    "missing": "is missing",
-    "string_type": "must be text (put quotes around it)",
-}
 
 
 def checked(
@@ -35,12 +31,11 @@ def checked(
         return model.model_validate(source.value)
     except ValidationError as error:
         for detail in error.errors(include_url=False):
-            place = tuple(part for part in detail["loc"] if part != "[key]")
-            key = ".".join(str(part) for part in place)
-            reason = _PLAIN.get(detail["type"], detail["msg"].removeprefix("Value error, "))
+            parts = tuple(part for part in detail["loc"] if part != "[key]")
+            wrong = reason(detail)
             if detail["type"] == "extra_forbidden":
-                near = difflib.get_close_matches(str(place[-1]), sorted(known), n=1)
-                reason += f" (did you mean {near[0]!r}?)" if near else ""
-            message = f"{key}: {reason}" if key else reason
-            problems.add(rule, path, message, source.line(*place))
+                near = difflib.get_close_matches(str(parts[-1]), sorted(known), n=1)
+                wrong += f" (did you mean {near[0]!r}?)" if near else ""
+            key = place(detail)
+            problems.add(rule, path, f"{key}: {wrong}" if key else wrong, source.line(*parts))
         return None

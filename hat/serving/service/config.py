@@ -24,7 +24,7 @@ class ServiceConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    host: str = "127.0.0.1"
+    host: str = Field(default="127.0.0.1", min_length=1)
     """Address to listen on; `0.0.0.0` in a container."""
     port: int = Field(default=8080, ge=0, le=65535)
     """0 takes any free port."""

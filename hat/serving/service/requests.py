@@ -10,6 +10,7 @@ from hat.domains.base import Task
 from hat.errors import BadInput
 from hat.serving.service.answer import Effort
 from hat.serving.service.pair import ServedPair
+from hat.validation import first_problem
 
 _ShortText = Annotated[str, Field(max_length=200)]
 
@@ -53,11 +54,7 @@ def read_question(body: bytes, max_characters: int) -> Question:
     try:
         question = Question.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise AnswerError(
-            400, "bad_request", f"{place}: {first['msg']}" if place else first["msg"]
-        ) from error
+        raise AnswerError(400, "bad_request", first_problem(error)) from error
     if len(question.question) > max_characters:
         raise AnswerError(400, "bad_request", f"question: longer than {max_characters} characters")
     return question

@@ -33,6 +33,17 @@ def test_a_running_step_counts_down_by_its_own_pace_once_it_has_one() -> None:
     assert it.remaining_seconds(14.0) == pytest.approx(40.0 + 301.0)
 
 
+def test_a_step_that_counts_anew_for_each_model_goes_by_the_pace_of_the_one_it_is_at() -> None:
+    it = board("train")
+    it.apply(Event(0.0, "screen", "started"))
+    it.apply(Event(80.0, "screen", "progress", 42, 42, "base model"))
+    it.apply(Event(90.0, "screen", "progress", 50, 100, "candidate model"))
+    others = 10.0 + 301.0
+    assert it.remaining_seconds(90.0) == pytest.approx(10.0 + others)
+    it.apply(Event(100.0, "screen", "progress", 75, 100, "candidate model"))
+    assert it.remaining_seconds(100.0) == pytest.approx(20.0 / 3 + others)
+
+
 @pytest.mark.parametrize(("value", "left"), [("promote", 1.0), ("stop", 0.0), ("train", 301.0)])
 def test_the_screen_decides_what_is_still_to_come(value: str, left: float) -> None:
     it = board()

@@ -224,6 +224,19 @@ def test_rollback_needs_a_reason_and_something_to_go_back_to(store):
         roll_back(store, reason="  ")
 
 
+def test_a_file_in_the_place_of_the_ledgers_folder_is_not_an_empty_ledger(tmp_path):
+    store = open_store(str(tmp_path))
+    store.put("ledger/laptop", b"")
+    with pytest.raises(EnvironmentFailure, match="cannot be read: Not a directory"):
+        ledger.production(store, *WHERE)
+
+
+def test_the_environments_that_have_a_ledger_are_known(store):
+    assert ledger.environments(store) == []
+    ledger.promote(store, proposal("a"), expected_head=0)
+    assert ledger.environments(store) == ["laptop"]
+
+
 def test_a_damaged_ledger_is_reported_and_not_written_to(store):
     for index, name in enumerate("ab"):
         ledger.promote(store, proposal(name), expected_head=index)

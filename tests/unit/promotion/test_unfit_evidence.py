@@ -125,6 +125,18 @@ def half_right(documents):
     items(documents)[3]["correct"] = items(documents)[4]["correct"] = 0.5
 
 
+def layout_version_that_is_true(documents):
+    documents["subject.json"]["schema_version"] = True
+
+
+def truth_as_text(documents):
+    documents["latency.json"]["shared_device"] = "no"
+
+
+def number_as_text(documents):
+    documents["subject.json"]["ledger_head"] = str(documents["subject.json"]["ledger_head"])
+
+
 @pytest.mark.parametrize(
     ("fault", "code"),
     [
@@ -154,6 +166,9 @@ def half_right(documents):
         (lighter_load, "LOAD_MISMATCH"),
         (shared_device, "SHARED_DEVICE"),
         (half_right, "MALFORMED_EVIDENCE"),
+        (layout_version_that_is_true, "MALFORMED_EVIDENCE"),
+        (truth_as_text, "MALFORMED_EVIDENCE"),
+        (number_as_text, "MALFORMED_EVIDENCE"),
         (other_intent_than_production, "MISMATCHED_ITEMS"),
         (other_skill_than_production, "MISMATCHED_ITEMS"),
         (nothing_in_production_though_the_ledger_has_a_head, "INCONSISTENT"),

@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from hat.errors import BadInput, EnvironmentFailure
 from hat.harness.model import Harness
 from hat.promotion.documents import LatencyDocument
+from hat.serving import loadtest
 from hat.serving.config import LatencyConfig
 from hat.serving.loadtest import load_test
 from hat.serving.service.config import ServiceConfig
@@ -120,6 +122,60 @@ def test_questions_that_the_service_refuses_are_errors_in_the_evidence(
         document = load_test(url, policy, registry=REGISTRY, config=LatencyConfig())
     problems = {request.get("problem") for request in document["requests"] if request["status"] == "error"}
     assert problems == {"HTTP 429: queue_full"}
+
+
+def test_a_load_test_without_any_answer_is_evidence_and_a_failure_of_the_environment(
+    harness: Harness, policy: Path, tmp_path: Path
+) -> None:
+    with in_thread(harness) as (url, engine):
+        engine.faults = ["500"] * 1000
+        arguments = ["loadtest", url, "--policy", str(policy), "--registry", str(REGISTRY)]
+        said = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path)])
+    assert isinstance(said.exception, EnvironmentFailure)
+    assert "no question was answered; the first: HTTP 50" in str(said.exception)
+    assert "29 questions after warm-up, 29 without an answer" in said.stdout
+    assert len(json.loads((tmp_path / "latency.json").read_text())["requests"]) == 31
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        {},
+        {"environment": "laptop"},
+        [],
+        "text",
+        dict.fromkeys(loadtest._PAIR_FIELDS, "x") | {"concurrency": "many"},
+    ],
+)
+def test_what_does_not_say_which_pair_it_serves_is_no_agent_service(malformed: Any, policy: Path) -> None:
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps(malformed).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        address = f"http://127.0.0.1:{server.server_port}"
+        with pytest.raises(EnvironmentFailure, match="no agent service answers"):
+            load_test(address, policy, registry=REGISTRY, config=LatencyConfig())
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("first_tokens", [[], [float("nan")], [float("inf")], ["soon"], [None]])
+def test_times_that_cannot_be_times_are_no_answer(first_tokens: list[Any]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        loadtest._turns(0.0, first_tokens)
+    assert loadtest._turns(1.0, [0.5, 2]) == (1.5, 3.0)
 
 
 def test_what_cannot_be_measured_is_said(harness: Harness, policy: Path) -> None:

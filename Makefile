@@ -4,8 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SERVE_VENV ?= .venv-serve
 
-# Idle OpenMP threads that spin make a busy machine several times slower.
-export OMP_WAIT_POLICY ?= PASSIVE
+# How long OpenMP threads wait awake: docs/decisions/threads-spin-briefly.md.
+export GOMP_SPINCOUNT ?= 3000
 
 .PHONY: env run test lint serve-env test-engines bench bench-serving soak images test-docker clean
 

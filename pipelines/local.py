@@ -18,6 +18,7 @@ from hat.home import hat_home, store_url
 from hat.runs import places, watch
 from hat.runs.record import RunError
 from hat.steps.journal import ERROR_MARK
+from hat.threads import thread_settings
 
 LOG = "log.txt"
 _GRACE_SECONDS = 5.0
@@ -101,8 +102,7 @@ def start(package: Path, arguments: Mapping[str, Any], run: str, runner: Runner 
         watch.RUNNER: str(os.getpid()),
         "PYTHONPATH": os.pathsep.join(filter(None, (str(_sources()), os.environ.get("PYTHONPATH")))),
         "PYTHONUNBUFFERED": "1",
-        # Idle OpenMP threads that spin make a busy machine several times slower.
-        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "PASSIVE"),
+        **thread_settings(os.environ),
         "TMPDIR": str(scratch),  # kfp leaves a copy of each component's code in the temporary folder
     }
     command = [sys.executable, "-m", "pipelines.local_child", str(package), str(folder / "arguments.json")]

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-# Set before anything imports a model library: no test may reach a hub, and idle threads must not spin.
+from hat.threads import thread_settings
+
+# Set before anything imports a model library: no test may reach a hub, and threads must not wait at a core's expense.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.update(thread_settings(os.environ))
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Each worker has a core: two that compute with all of them take turns at waiting for each other.
     os.environ.setdefault("OMP_NUM_THREADS", "1")

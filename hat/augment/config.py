@@ -73,6 +73,9 @@ class AugmentConfig(BaseModel):
     """With `depth`: how much more often than 1 a family is drawn."""
     opaque_share: Probability = 0.45
     """Share of renamings whose names say nothing."""
+    partial_share: Probability = 0.5
+    """Share of renamings (S1, T1, T2) that keep some of the names, most of them more often than few: a next
+    version renames one tool, not all, and next to names that stayed a new one is easily taken for the old."""
     layouts: tuple[Layout, ...] = TRAINING_LAYOUTS
     """Layouts that P3 may choose. `xml` is kept unseen: it is refused outside of the test split."""
     wordings: Wordings | None = None

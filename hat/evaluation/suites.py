@@ -13,7 +13,7 @@ __all__ = ["SuiteItem", "build_suites", "held_out_digests"]
 
 OPAQUE_SHARE = 0.2
 """Share of the variants' renamings whose names say nothing: fixed, whatever share training uses."""
-VARIANTS = AugmentConfig(original_share=0.0, opaque_share=OPAQUE_SHARE)
+VARIANTS = AugmentConfig(original_share=0.0, opaque_share=OPAQUE_SHARE, partial_share=0.0)
 """What Harness-Variant QA samples its states with. A run's own augmentation settings do not enter: leaving a family
 out of training must show here."""
 

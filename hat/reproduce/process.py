@@ -18,6 +18,7 @@ from hat.reproduce.request import LOG, OUTCOME, Outcome
 from hat.runs import places, watch
 from hat.runs.progress import Event, Reader
 from hat.steps.journal import ERROR_MARK
+from hat.threads import thread_settings
 
 _POLL_SECONDS = 0.5
 _NOTE_SECONDS = 5.0
@@ -98,8 +99,7 @@ def _environment(run: str) -> dict[str, str]:
         watch.RUNNER: str(os.getpid()),
         "PYTHONPATH": os.pathsep.join(filter(None, (str(sources), os.environ.get("PYTHONPATH")))),
         "PYTHONUNBUFFERED": "1",
-        # Idle OpenMP threads that spin make a busy machine several times slower.
-        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "PASSIVE"),
+        **thread_settings(os.environ),
     }
 
 

@@ -10,6 +10,7 @@ from hat.agent.episode import Episode
 from hat.agent.policy import Executor, answer_requests
 from hat.errors import BadInput
 from hat.models.folder import check_model_folder
+from hat.threads import thread_settings
 
 if TYPE_CHECKING:
     from hat.models.generation import Sample
@@ -148,8 +149,7 @@ def load_for_decoding(
     Raises:
         BadInput: the folder is not a whole model that can chat.
     """
-    # Threads that spin while they wait cost a busy machine most of its decoding speed.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    os.environ.update(thread_settings(os.environ))
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

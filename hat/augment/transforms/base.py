@@ -2,9 +2,9 @@
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from hat.augment.codec import Codec
 from hat.augment.config import AugmentConfig
@@ -12,6 +12,7 @@ from hat.augment.state import HarnessState
 from hat.domains.base import Task
 from hat.harness.model import Harness
 
+Name = TypeVar("Name")
 _HARNESS = tuple(field.name for field in fields(Harness) if field.name != "files_digest")
 _CODEC = tuple(field.name for field in fields(Codec))
 _STATE = ("user_blocks", "only_task", "regenerates")
@@ -35,6 +36,21 @@ class Draw:
     """The one task that the state is sampled for, if there is one."""
     notes: list[str] = field(default_factory=list)
     """Constructs that were left as they are while others were changed."""
+
+    def kept_share(self) -> float:
+        """The share of names that this renaming keeps: 0, or any in `AugmentConfig.partial_share` of them.
+
+        Large shares are likelier: it takes many to leave one tool's name alone changed.
+        """
+        partial = self.config.partial_share
+        return self.rng.random() ** 0.5 if partial and self.rng.random() < partial else 0.0
+
+    def renamed(self, names: Sequence[Name], kept_share: float) -> list[Name]:
+        """Those of ``names`` that get new ones, in their order: each by chance, and at least one."""
+        if not kept_share:
+            return list(names)
+        always = self.rng.choice(names)
+        return [name for name in names if name == always or self.rng.random() >= kept_share]
 
 
 class Transform(ABC):

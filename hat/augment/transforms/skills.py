@@ -24,15 +24,15 @@ class RenameSkills(Transform):
     def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
         taken = taken_names(state)
         opaque = draw.rng.random() < draw.config.opaque_share
-        skills = {
-            skill.name: rename(
-                skill.name, split=draw.split, style=SKILL_STYLES[0], opaque=opaque, taken=taken, rng=draw.rng
-            )
-            for skill in state.canonical.skills
-            if skill.name not in state.codec.skills
-        }
-        if not skills:
+        names = [skill.name for skill in state.canonical.skills if skill.name not in state.codec.skills]
+        if not names:
             raise Skip("there is no skill that has its first name")
+        skills = {
+            name: rename(
+                name, split=draw.split, style=SKILL_STYLES[0], opaque=opaque, taken=taken, rng=draw.rng
+            )
+            for name in draw.renamed(names, draw.kept_share())
+        }
         return with_codec(state, skills={**state.codec.skills, **skills})
 
     def check(self, before: HarnessState, after: HarnessState) -> Iterator[str]:

@@ -17,7 +17,7 @@ from hat.harness.symbols import code_spans
 _APART_SHARE = 0.5
 """Share of states whose tools name a shared argument each on its own."""
 _KEPT_SHARE = 0.4
-"""There, the share of arguments that keep their names."""
+"""There, the share of arguments that keep their names where the renaming is not a partial one."""
 
 
 class RenameTools(Transform):
@@ -34,15 +34,17 @@ class RenameTools(Transform):
         opaque = draw.rng.random() < draw.config.opaque_share
         # A distractor has no words of the vocabulary: an opaque name would give it away.
         distractors = {name for name, binding in state.canonical.bindings if binding.operation == UNAVAILABLE}
-        tools = {
-            tool.name: rename(
-                tool.name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng
-            )
+        names = [
+            tool.name
             for tool in state.canonical.tools
             if tool.name not in state.codec.tools and tool.name not in distractors
-        }
-        if not tools:
+        ]
+        if not names:
             raise Skip("there is no tool that has its first name")
+        tools = {
+            name: rename(name, split=draw.split, style=style, opaque=opaque, taken=taken, rng=draw.rng)
+            for name in draw.renamed(names, draw.kept_share())
+        }
         return with_codec(state, tools={**state.codec.tools, **tools})
 
     def check(self, before: HarnessState, after: HarnessState) -> Iterator[str]:
@@ -64,17 +66,19 @@ class RenameArguments(Transform):
     surfaces = frozenset({"codec.arguments"})
 
     def apply(self, state: HarnessState, draw: Draw) -> HarnessState:
-        """New names, by chance in one of two ways.
+        """New names, for all or for some, by chance in one of two ways.
 
         Together: one for each argument name, whichever tools share it. Apart: each tool keeps the name or has one of
         its own, as when a team renames an argument in one tool only, so that every signature has to be read; a name
-        that stands alone in a text goes together even then, since the text could not say which one it means.
+        that stands alone in a text goes together even then, since the text could not say which one it means. A partial
+        renaming is of the second kind.
         """
         harness = state.canonical
         taken = taken_names(state)
         style = draw.rng.choice(ARGUMENT_STYLES)
         opaque = draw.rng.random() < draw.config.opaque_share
-        apart = draw.rng.random() < _APART_SHARE
+        kept_share = draw.kept_share()
+        apart = draw.rng.random() < _APART_SHARE or kept_share > 0
         together = _alone(harness)
         left = {name for tool in harness.tools if unsupported(tool.input_schema) for name in _names(tool)}
         left |= _named_in_schemas(harness)
@@ -99,9 +103,11 @@ class RenameArguments(Transform):
         for tool_name, name in free:
             if not apart or name in together:
                 if name not in shared:
-                    shared[name] = new_name(name)
-                arguments[tool_name, name] = shared[name]
-            elif (tool_name, name) == always or draw.rng.random() >= _KEPT_SHARE:
+                    keeps = kept_share and name != always[1] and draw.rng.random() < kept_share
+                    shared[name] = name if keeps else new_name(name)
+                if shared[name] != name:
+                    arguments[tool_name, name] = shared[name]
+            elif (tool_name, name) == always or draw.rng.random() >= (kept_share or _KEPT_SHARE):
                 arguments[tool_name, name] = new_name(name)
         return with_codec(state, arguments=arguments)
 

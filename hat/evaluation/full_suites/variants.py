@@ -40,6 +40,7 @@ class Part:
             families=self.families,
             probability=1.0,
             opaque_share=OPAQUE_SHARE,
+            partial_share=0.0,
             layouts=self.layouts,
         )
 

@@ -26,7 +26,7 @@ from hat.harness.registry import Registry
 from hat.harness.symbols import code_spans
 
 HARNESS = Registry(Path(__file__).resolve().parents[3] / "harness_registry").load("live-shop", "1.0.0")
-ONLY_T2 = AugmentConfig(original_share=0, probability=1, families=("T2",))
+ONLY_T2 = AugmentConfig(original_share=0, probability=1, families=("T2",), partial_share=0)
 (RENAME,) = (transform for transform in TRANSFORMS if transform.family == "T2")
 USERS = [t.name for t in HARNESS.tools if "link_id" in t.input_schema["properties"]]
 
@@ -58,6 +58,17 @@ def renamed(harness: Harness, seed: int, split: str = "train") -> HarnessState:
 
 def names_of_link(state: HarnessState) -> list[str]:
     return [state.codec.argument(tool, "link_id") for tool in USERS]
+
+
+def test_a_partial_renaming_may_change_one_tools_argument_and_nothing_else() -> None:
+    config = ONLY_T2.model_copy(update={"partial_share": 0.5})
+    states = [sample_state(HARNESS, seed=seed, split="train", config=config) for seed in range(200)]
+    assert all(state.codec.arguments for state in states)
+    single = [state for state in states if len(state.codec.arguments) == 1]
+    assert len(single) > 20
+    assert {tool for state in single for tool, name in state.codec.arguments if name == "link_id"} == set(
+        USERS
+    )
 
 
 def test_in_half_of_the_states_tools_name_a_shared_argument_apart() -> None:

@@ -19,7 +19,7 @@ from hat.harness.registry import Registry
 
 REGISTRY = Registry(Path(__file__).resolve().parents[3] / "harness_registry")
 HARNESS = REGISTRY.load("live-shop", "1.0.0")
-CONFIG = AugmentConfig(original_share=0, probability=1)
+CONFIG = AugmentConfig(original_share=0, probability=1, partial_share=0)
 
 
 @pytest.fixture(scope="module")

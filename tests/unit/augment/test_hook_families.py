@@ -27,7 +27,7 @@ def a_task() -> Task:
 
 
 def under(*families: str, seed: int = 0) -> HarnessState:
-    draw = Draw(random.Random(seed), "test", AugmentConfig.full("test"))
+    draw = Draw(random.Random(seed), "test", AugmentConfig.full("test", partial_share=0))
     chosen = [t for family in families for t in TRANSFORMS if t.family == family]
     state, steps = apply_all(replace(ORIGINAL, split="test"), [(transform, draw) for transform in chosen])
     assert len(steps) == len(families)

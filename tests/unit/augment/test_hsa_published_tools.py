@@ -100,7 +100,7 @@ def _first_tool():
 def test_a_harness_blind_policy_solves_clean_lists_and_none_with_renamed_tools() -> None:
     record = records("clean")[0]
     domain = ToolChoice([record.task])
-    config = AugmentConfig(original_share=0, families=("T1",), probability=1)
+    config = AugmentConfig(original_share=0, families=("T1",), probability=1, partial_share=0)
     state = sample_state(record.harness, seed=1, split="dev", config=config)
     (item,), _ = rotbench_items([record])
     from dataclasses import replace

@@ -81,6 +81,11 @@ def small_harness() -> Harness:
 # SHA-256 over digest and families of the first 60 states of `small_harness`, one a line. A training reads seeds: when
 # they come to mean other states, what was measured before holds no longer, and that must not happen unnoticed.
 DEFAULT_STATES = {
+    "train": "b9997bdbb1d54100a4b384baf893a36b4bd6810173abf781c1a549ff174cac1c",
+    "dev": "2675b7d1dca9f5798f515e7ab28ee7dbceaed8b8dac72175710a89ef725c7cf9",
+    "test": "55cd1e10cd081441c1703b08ee8c27db4720bbc29558828e6534f0db6e590a00",
+}
+WITHOUT_PARTIAL_RENAMINGS = {
     "train": "dfdcb5434cb48373e2db041d199283cca407aebc637a16ce281a6a1d7abde9e0",
     "dev": "82726ebe3acd7b7507037f5c7e35d11825011d92ba96496fe4953f4e11ba5d86",
     "test": "e47dbff8673b11a8dbf579c6df45feafe1aee38d40deee75300f658ad3e3bdf7",
@@ -88,12 +93,31 @@ DEFAULT_STATES = {
 
 
 @pytest.mark.parametrize("split", DEFAULT_STATES)
-def test_no_state_of_the_default_settings_changes_unnoticed(split: str) -> None:
+@pytest.mark.parametrize(
+    ("config", "digests"),
+    [(AugmentConfig(), DEFAULT_STATES), (AugmentConfig(partial_share=0), WITHOUT_PARTIAL_RENAMINGS)],
+    ids=["default", "none partial"],
+)
+def test_no_state_of_the_default_settings_changes_unnoticed(
+    config: AugmentConfig, digests: dict[str, str], split: str
+) -> None:
     harness = small_harness()
-    states = [sample_state(harness, seed=i, split=split, config=AugmentConfig()) for i in range(60)]
+    states = [sample_state(harness, seed=i, split=split, config=config) for i in range(60)]
     lines = "\n".join(f"{state.digest},{','.join(state.families)}" for state in states)
-    assert sha256_text(lines) == DEFAULT_STATES[split]
+    assert sha256_text(lines) == digests[split]
     assert all(not state.skipped and not state.only_task for state in states)
+
+
+@pytest.mark.parametrize(("family", "names"), [("S1", "skills"), ("T1", "tools"), ("T2", "arguments")])
+def test_half_of_the_renamings_keep_any_share_of_the_names(family: str, names: str) -> None:
+    config = AugmentConfig(original_share=0, families=(family,), probability=1)
+    states = [sample_state(HARNESS, seed=seed, split="train", config=config) for seed in range(200)]
+    renamed = Counter(len(getattr(state.codec, names)) for state in states)
+    whole = {"S1": len(HARNESS.skills), "T1": len(HARNESS.tools)}.get(family, max(renamed))
+    assert min(renamed) == 1
+    assert set(renamed) == set(range(1, whole + 1))
+    if family != "T2":  # of which half are partial in a way of their own
+        assert 80 < renamed[whole] < 150
 
 
 def test_the_default_families_are_those_of_the_default_settings() -> None:

@@ -60,7 +60,7 @@ def test_a_name_that_was_renamed_away_is_unknown() -> None:
 
 
 def test_an_argument_called_like_a_word_does_not_rename_the_word() -> None:
-    config = AugmentConfig(original_share=0, families=("T2",), probability=1)
+    config = AugmentConfig(original_share=0, families=("T2",), probability=1, partial_share=0)
     state = sample_state(HARNESS, seed=1, split="train", config=config)
     assert state.codec.argument("load_skill", "name") != "name"
     described = {tool.name: tool.description for tool in state.presented.tools}
@@ -68,7 +68,7 @@ def test_an_argument_called_like_a_word_does_not_rename_the_word() -> None:
 
 
 def test_renaming_reaches_prompt_skill_and_hook_message() -> None:
-    config = AugmentConfig(original_share=0, families=("T1",), probability=1)
+    config = AugmentConfig(original_share=0, families=("T1",), probability=1, partial_share=0)
     state = sample_state(HARNESS, seed=3, split="train", config=config)
     new = state.codec.tool("load_skill")
     assert f"`{new}`" in render_system_prompt(state.presented, SESSION)

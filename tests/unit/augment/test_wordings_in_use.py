@@ -170,7 +170,7 @@ def test_wordings_that_the_store_lacks_or_broke_are_refused(
         ({"banks": {"poems": {}}}, "poems"),
         ({"banks": {"hook_messages": {"x": {"holdout": ["y"]}}}}, "holdout"),
         ({"banks": {"hook_messages": {"x": {"train": ["y"], "dev": ["y"]}}}}, "there twice"),
-        ({"banks": {"hook_messages": {"x": {"train": "y"}}}}, "tuple"),
+        ({"banks": {"hook_messages": {"x": {"train": "y"}}}}, "must be a list"),
         ({"banks": {"hook_messages": {"x": {"train": ["y" * LARGEST]}}}}, "bytes of wordings"),
     ],
 )

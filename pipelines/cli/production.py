@@ -43,12 +43,12 @@ def production(
     if not documents:
         of = f"{name}: " if name else ""
         out().print(f"{of}nothing is in production in {environment}", markup=False, soft_wrap=True)
+    for document in documents:
+        (_show_entry if show_history else _show)(document)
     if all(document.get("version") is None for document in documents):
         others = [each for each in ledger.environments(store) if each != environment]
         if others:
             out().print(f"environments with a ledger: {', '.join(others)}", markup=False, soft_wrap=True)
-    for document in documents:
-        (_show_entry if show_history else _show)(document)
 
 
 def promote(

@@ -98,7 +98,8 @@ def test_a_step_that_was_killed_is_named_although_it_left_nothing(store: Store) 
 def test_records_are_listed_newest_first_and_read_back_as_written(store: Store) -> None:
     for run in ("20260101-000000-h-1.0.0-aaaa", "20260102-000000-h-1.0.0-aaaa"):
         write_record(store, BEGUN.model_copy(update={"run": run, "overrides": {"sft.control": "fixed"}}))
-    listed = list_records(store)
+    listed, unreadable = list_records(store)
+    assert unreadable == []
     assert [record.run[:8] for record in listed] == ["20260102", "20260101"]
     assert read_record(store, listed[0].run) == listed[0]
 

@@ -140,7 +140,7 @@ async def measure(
         max_new_tokens=tokens,
     )
     room = domain.sample_session(0, "dev")
-    tasks = domain.sample_tasks("dev", 3 * questions, 0, session=room)
+    tasks = domain.sample_tasks("dev", 4 * questions, 0, session=room)
     source = fixed_source("benchmark", harness, digest)
     async with (
         running(config, source, lambda digest: lambda messages, tools: "") as service,
@@ -155,6 +155,7 @@ async def measure(
         before = await cache_counts(session, engine_url)
         pairs = await compare(session, service.url, pair, tasks[:questions], tokens)
         one = await throughput(session, service.url, tasks[questions : 2 * questions], 1)
+        # Twice as many: at the end of them fewer than eight are left to ask.
         eight = await throughput(session, service.url, tasks[2 * questions :], 8)
         after = await cache_counts(session, engine_url)
     ratio, low, high = median_ratio(pairs)

@@ -1,5 +1,8 @@
 """How the end of a run reads on a terminal."""
 
+import json
+import shlex
+
 from rich.console import Console
 
 from hat.errors import BadInput
@@ -31,7 +34,14 @@ def print_record(record: RunRecord, console: Console) -> None:
 def _how_to_go_on(record: RunRecord) -> str:
     command = f"hat run {record.harness}@{record.version}"
     if record.lost_race:
-        return f"go on with: {command}"
+        # A new run, which does not keep the settings of this one.
+        settings = [
+            f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in record.overrides.items()
+        ]
+        given = shlex.join(
+            ["--profile", record.profile, *(part for one in settings for part in ("--set", one))]
+        )
+        return f"go on with: {command} {given}"
     resume = f"{command} --resume {record.run}"
     if record.exit_status == BadInput.exit_status:
         # What was given is wrong: a resumed run keeps its harness and its settings.

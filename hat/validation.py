@@ -26,6 +26,8 @@ _PLAIN = {
 def reason(detail: ErrorDetails) -> str:
     """What is wrong with the value, e.g. ``must be greater than 0``."""
     message = detail["msg"].removeprefix("Value error, ")
+    if detail["type"] == "too_short" and "min_length" in detail.get("ctx", {}):
+        return f"must have at least {detail['ctx']['min_length']} of them"
     return _PLAIN.get(detail["type"], re.sub(r"^(Input|String|Value) should ", "must ", message))
 
 

@@ -11,6 +11,11 @@ from hat.schema_version import SchemaVersion
 from hat.validation import first_problem
 
 
+def prefix_of(digest: str) -> str:
+    """Where a store keeps the model of a digest."""
+    return f"models/{digest}"
+
+
 class ModelRef(BaseModel):
     """Names a Hugging Face folder stored once, at ``models/<digest>/``."""
 
@@ -28,7 +33,7 @@ class ModelRef(BaseModel):
     @property
     def prefix(self) -> str:
         """Where the store keeps the folder."""
-        return f"models/{self.digest}"
+        return prefix_of(self.digest)
 
     def write(self, path: Path) -> None:
         """Write the reference as JSON, atomically."""

@@ -4,6 +4,7 @@ Documents are read leniently (keys may be added) but typed; numbers may be missi
 reports instead of the reader refusing the whole folder.
 """
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -20,6 +21,8 @@ def _score(value: Any) -> Any:
 
 
 Score = Annotated[float | None, BeforeValidator(_score)]
+DIGEST = re.compile("^[0-9a-f]{16,64}$")
+"""What the digest of an item's content looks like."""
 Role = Literal["base", "production", "candidate"]
 ROLES: tuple[Role, ...] = ("base", "production", "candidate")
 
@@ -75,7 +78,7 @@ class TrainingItems(_Document):
     """The file that `training_items` names; an empty list states that nothing was trained on."""
 
     schema_version: SchemaVersion
-    task_digests: tuple[Annotated[str, Field(pattern="^[0-9a-f]{16,64}$")], ...]
+    task_digests: tuple[Annotated[str, Field(pattern=DIGEST.pattern)], ...]
 
 
 class Item(_Document):

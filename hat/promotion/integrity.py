@@ -1,9 +1,11 @@
 """Whether evidence may be used at all: the harness and models it names, accepted equipment, no leakage."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hat.promotion.documents import ITEM_LABELS, EvaluationDocument, EvidenceSubject, Item, Role
+from hat.files import canonical_json
+from hat.promotion.documents import DIGEST, ITEM_LABELS, EvaluationDocument, EvidenceSubject, Item, Role
 from hat.promotion.evidence import Evidence, evaluation_file
 from hat.promotion.policy import Policy
 from hat.promotion.reasons import Reason, ReasonCode
@@ -47,6 +49,8 @@ def check_integrity(
             "no model in production" if subject.models.production is None else "a model in production"
         )
         reasons.append(Reason(ReasonCode.INCONSISTENT, "subject.ledger_head", message))
+    reasons += _repeated(usable)
+    reasons += _one_model_two_results(subject, usable)
     reasons += _labels(usable)
     reasons += _leakage(evidence, usable)
     return Checked(usable, tuple(reasons))
@@ -96,6 +100,38 @@ def _attribution(role: Role, document: EvaluationDocument, subject: EvidenceSubj
         yield Reason(ReasonCode.MODEL_MISMATCH, where, message)
 
 
+def _repeated(usable: Mapping[Role, EvaluationDocument]) -> Iterable[Reason]:
+    """Findings about items that are others under new names: every bound counts them as so many observations."""
+    for role, document in usable.items():
+        for suite, result in document.suites.items():
+            asked = Counter((item.task_digest, canonical_json(item.state)) for item in result.items)
+            again = [i.id for i in result.items if asked[i.task_digest, canonical_json(i.state)] > 1]
+            if again:
+                message = (
+                    f"{suite} of the {role} model asks the same task under the same harness state more than once: "
+                    f"{name_some(again)}"
+                )
+                yield Reason(ReasonCode.INCONSISTENT, f"{suite}.items", message)
+
+
+def _one_model_two_results(
+    subject: EvidenceSubject, usable: Mapping[Role, EvaluationDocument]
+) -> Iterable[Reason]:
+    """Findings about a screen whose candidate, the model in production, was judged otherwise as production."""
+    if not subject.screens_production or not {"production", "candidate"} <= set(usable):
+        return
+    for suite, result in usable["candidate"].suites.items():
+        other = usable["production"].suites.get(suite)
+        scores = {} if other is None else {item.id: item.correct for item in other.items}
+        odd = [item.id for item in result.items if item.id in scores and item.correct != scores[item.id]]
+        if odd:
+            message = (
+                f"{suite}: the candidate is the model in production, yet {len(odd)} of their items are scored "
+                f"differently: {name_some(odd)}"
+            )
+            yield Reason(ReasonCode.INCONSISTENT, f"{suite}.accuracy", message)
+
+
 def _labels(usable: Mapping[Role, EvaluationDocument]) -> Iterable[Reason]:
     """Findings about items that are of one slice for one model and of another for the next: a slice could hide them."""
     by_suite: dict[str, dict[str, tuple[Role, Item]]] = {}
@@ -126,6 +162,15 @@ def _leakage(evidence: Evidence, usable: Mapping[Role, EvaluationDocument]) -> I
     unknown = [name for digest, name in evaluated.items() if not digest]
     if unknown:
         yield missing("leakage", f"evaluated items without a digest of their content: {name_some(unknown)}")
+    shapes = {
+        (len(digest), DIGEST.fullmatch(digest) is not None)
+        for digest in (*evaluated, *evidence.training_digests)
+        if digest
+    }
+    if len(shapes) > 1 or not all(is_digest for _, is_digest in shapes):
+        message = "digests of evaluated items and of those trained on differ in form, so none can be found among them"
+        yield Reason(ReasonCode.INCONSISTENT, "leakage", message)
+        return
     models = evidence.subject.models if evidence.subject else None
     if models is not None and not evidence.training_digests and models.base not in (None, models.candidate):
         message = "the candidate is not the base model, yet no item is recorded that it was trained on"

@@ -7,6 +7,7 @@ digest of the one before, so an entry that was altered in the store is found whe
 """
 
 import hashlib
+import json
 import re
 from typing import Any, Literal, Protocol
 
@@ -298,6 +299,8 @@ def _parse(data: bytes, environment: str, harness: str, sequence: int) -> Ledger
         raise EnvironmentFailure(message, where=key, mend=mend)
     if not isinstance(entry.model.get("digest"), str):
         raise EnvironmentFailure("the ledger entry names no model", where=key, mend=mend)
+    if json.loads(data).get("model_digest", entry.model_digest) != entry.model_digest:
+        raise EnvironmentFailure("the ledger entry names two models", where=key, mend=mend)
     if entry.previous is not None and not 1 <= entry.previous.sequence < sequence:
         raise EnvironmentFailure(
             f"the ledger entry returns to entry {entry.previous.sequence}, which does not come before it",

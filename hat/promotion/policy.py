@@ -277,7 +277,8 @@ def load_policies(path: Path) -> GatePolicies:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot be read as a gate policy: {error}", where=str(path)) from error
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise BadInput(f"cannot be read as a gate policy: {why}", where=str(path)) from error
     return parse_policies(text, where=str(path))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from hat.errors import BadInput
 from hat.files import read_json, write_json_atomic
+from hat.promotion import ledger
 from hat.runs.compose import read_entries, read_output
 from hat.runs.places import RUN, open_run_store
 from hat.runs.record import read_record
@@ -21,7 +22,7 @@ def promote_run(run: str, *, reason: str = "") -> dict[str, Any]:
 
     Raises:
         BadInput: no such run, or its verdict is not PASS.
-        StaleBaseline: another pair went into production since.
+        StaleBaseline: another pair went into production since, or after this one.
     """
     store = open_run_store()
     record = read_record(store, run)
@@ -49,4 +50,12 @@ def promote_run(run: str, *, reason: str = "") -> dict[str, Any]:
         entry: dict[str, Any] = read_json(promotion)
     if entry.get("promoted") is False:
         raise BadInput(entry["reason"], where=run, mend="Going back is what `hat rollback` is for.")
+    head = ledger.production(store, entry["environment"], entry["harness"])
+    if head is not None and head.sequence != entry["sequence"]:
+        raise ledger.StaleBaseline(
+            f"the run's pair was promoted before, as entry {entry['sequence']}; in production is entry "
+            f"{head.sequence}, {head.harness}@{head.version}",
+            where=run,
+            mend="Going back is what `hat rollback` is for.",
+        )
     return entry

@@ -136,6 +136,11 @@ def record_key(run: str) -> str:
     return f"runs/{run}/record.json"
 
 
+def report_key(run: str) -> str:
+    """The HTML report's key in the store."""
+    return f"runs/{run}/report.html"
+
+
 def write_record(store: Store, record: RunRecord) -> None:
     """Put a record in the store, replacing the run's earlier one."""
     text = json.dumps(record.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"

@@ -7,7 +7,7 @@ import typer
 
 from pipelines.cli.known import refuse_unknown_harness
 from pipelines.cli.options import DEFAULT_ENVIRONMENT, EnvironmentOption, RegistryOption, registry_folder
-from pipelines.cli.output import JsonFlag, out, print_json
+from pipelines.cli.output import JsonFlag, err, out, print_json
 
 
 def register(app: typer.Typer) -> None:
@@ -74,6 +74,7 @@ def rollback(
     json_output: JsonFlag = False,
 ) -> None:
     """Put the pair before the current one back into production."""
+    from hat.models.reference import prefix_of
     from hat.promotion import ledger
     from hat.runs.places import open_run_store, user_name
 
@@ -81,6 +82,10 @@ def rollback(
     store = open_run_store()
     refuse_unknown_harness(store, name, registry_folder(registry))
     entry = ledger.rollback(store, environment, name, reason=reason, who=user_name(), when=when).to_json()
+    if store.tree(prefix_of(entry["model_digest"])) is None:
+        # Said and not refused: an engine may serve the model still, and whoever goes back is in a hurry.
+        missing = f"warning: the model {entry['model_digest'][:12]} is not in the store {store.url}"
+        err().print(missing, markup=False, soft_wrap=True)
     if json_output:
         print_json(entry)
     else:

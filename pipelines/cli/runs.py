@@ -1,7 +1,6 @@
 """`hat runs` and `hat report`: what ran, and how to read about it."""
 
 import webbrowser
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -52,11 +51,19 @@ def report(
     """Say where a run's HTML report is, or open it."""
     from hat.errors import BadInput
     from hat.runs.places import open_run_store
-    from hat.runs.record import read_record
+    from hat.runs.record import read_record, report_key
 
-    record = read_record(open_run_store(), run)
+    store = open_run_store()
+    record = read_record(store, run)
     if not record.report:
         raise BadInput("the run has no report", where=run, mend="It is written when a run ends.")
-    out().print(record.report, soft_wrap=True)
+    # Not where the record says: a store may have been moved since.
+    key = report_key(run)
+    if not store.exists(key):
+        raise BadInput(
+            "the run's report is gone", where=f"{store.url} {key}", mend="Restore it from a backup."
+        )
+    path = store.local_path(key)
+    out().print(str(path or f"{store.url}/{key}"), soft_wrap=True)
     if open_report:
-        webbrowser.open(Path(record.report).as_uri() if "://" not in record.report else record.report)
+        webbrowser.open(path.as_uri() if path else f"{store.url}/{key}")

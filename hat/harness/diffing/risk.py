@@ -55,9 +55,19 @@ _PRESERVING = {
 
 
 def assessed(changes: Sequence[Change], narrowings: Mapping[str, Sequence[Narrowing]]) -> tuple[Change, ...]:
-    """The changes with risk, reason and meaning; ``narrowings`` are by the later tool's name."""
+    """The changes with risk, reason and meaning; ``narrowings`` are by the later tool's name.
+
+    A narrowing that no change accounts for, such as a required argument that is nowhere declared, becomes one.
+    """
+    accounted = {place for change in changes for place in _narrowed_by(change, narrowings)}
+    unseen = [
+        Change("tool", "changed", f"{tool}, inputSchema", after=_said(entry))
+        for tool, entries in narrowings.items()
+        if any((tool, entry) not in accounted for entry in entries)
+        for entry in entries[:1]
+    ]
     result = []
-    for change in changes:
+    for change in (*changes, *unseen):
         refused = _refused(change, narrowings)
         risk, why = _classed(change, refused)
         training = _training(change, risk)
@@ -119,13 +129,21 @@ def _training(change: Change, risk: Risk) -> str:
 
 def _refused(change: Change, narrowings: Mapping[str, Sequence[Narrowing]]) -> tuple[str, ...]:
     """What is refused now because of this change."""
+    found = [entry for _, entry in _narrowed_by(change, narrowings)]
+    return tuple(_said(entry) if change.part == "tool" else entry.text for entry in found)
+
+
+def _narrowed_by(
+    change: Change, narrowings: Mapping[str, Sequence[Narrowing]]
+) -> list[tuple[str, Narrowing]]:
+    """The tool and what of its narrowings this change accounts for."""
     if change.part == "tool" and change.subject.endswith(", inputSchema"):
-        found = narrowings.get(change.subject.removesuffix(", inputSchema"), ())
-        return tuple(_said(entry) for entry in found)
+        tool = change.subject.removesuffix(", inputSchema")
+        return [(tool, entry) for entry in narrowings.get(tool, ())]
     if change.part == "argument" and change.kind in ("changed", "added", "removed"):
         tool, _, argument = change.subject.removesuffix(", schema").partition(".")
-        return tuple(entry.text for entry in narrowings.get(tool, ()) if entry.argument == argument)
-    return ()
+        return [(tool, entry) for entry in narrowings.get(tool, ()) if entry.argument == argument]
+    return []
 
 
 def _said(entry: Narrowing) -> str:

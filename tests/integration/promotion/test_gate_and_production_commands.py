@@ -136,6 +136,7 @@ def test_the_ledger_alone_is_enough_to_know_a_harness(store: Any, tmp_path: Path
 def test_one_command_returns_to_the_previous_pair_and_keeps_both(store: Any) -> None:
     result = hat("rollback", "live-shop", "--reason", "viewers complained", "--json")
     assert result.exit_code == 0
+    assert "warning: the model model-0 is not in the store" in result.stderr
     entry = json.loads(result.stdout)
     assert (entry["kind"], entry["version"], entry["model_digest"]) == ("rollback", "1.0.0", "model-0")
     assert entry["who"]

@@ -261,6 +261,25 @@ def test_calls_that_are_refused_now_are_named_at_their_change(next_version):
     assert refused["stock.colour"] == ("calls without it are refused now: it is required",)
 
 
+def test_a_required_argument_that_is_not_declared_is_a_change_that_refuses_calls(next_version):
+    schema = {
+        "type": "object",
+        "properties": {"link_id": {"type": "integer"}},
+        "required": ["link_id", "colour"],
+        "additionalProperties": False,
+    }
+    without = {**schema, "required": ["link_id"]}
+    next_version.edit_tool("stock", inputSchema=schema)
+    after = next_version.load()
+    tools = tuple(
+        replace(tool, input_schema_json=json.dumps(without)) if tool.name == "stock" else tool
+        for tool in after.tools
+    )
+    (found,) = diff_harnesses(replace(after, tools=tools), after).changes
+    assert (found.subject, found.risk) == ("stock, inputSchema", "behaviour-changing")
+    assert found.refused == ("colour: calls without it are refused now: it is required",)
+
+
 def test_the_edits_of_1_1_0_are_classed():
     difference = diff_harnesses(REGISTRY.load("live-shop", "1.0.0"), REGISTRY.load("live-shop", "1.1.0"))
     assert {change.risk for change in difference.changes} <= {"cosmetic", "preserving"}

@@ -299,9 +299,19 @@ def test_a_rollback_does_not_return_to_an_altered_entry(store):
     for index, name in enumerate("abc"):
         ledger.promote(store, proposal(name), expected_head=index)
     alter(store, 2, {"model": {"digest": "forged"}})
+    with pytest.raises(EnvironmentFailure, match="entry names two models"):
+        roll_back(store)
+    alter(store, 2, {"model_digest": "forged"})
     with pytest.raises(EnvironmentFailure, match="entry 2 is not the one that entry 3 follows"):
         roll_back(store)
     assert ledger.production(store, *WHERE).model_digest == "model c"
+
+
+def test_a_head_that_names_two_models_is_reported(store):
+    ledger.promote(store, proposal("a"), expected_head=0)
+    alter(store, 1, {"model_digest": "forged"})
+    with pytest.raises(EnvironmentFailure, match="names two models"):
+        ledger.production(store, *WHERE)
 
 
 def test_a_file_that_is_no_entry_is_named(store):

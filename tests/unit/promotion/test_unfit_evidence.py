@@ -202,6 +202,53 @@ def test_a_value_of_another_type_is_malformed_and_not_taken_for_what_it_resemble
     assert message in message_of(verdict, ReasonCode.MALFORMED_EVIDENCE)
 
 
+def test_an_item_that_is_asked_again_under_another_name_is_not_another_item(maker, judge):
+    documents = maker.sound()
+    for name in (CANDIDATE, PRODUCTION):
+        suite = documents[name]["suites"][SUITE]
+        right = [item for item in items(documents) if item["correct"]][:20]
+        suite["items"] += [{**item, "id": f"{item['id']}-{copy}"} for item in right for copy in range(5)]
+        suite["n"] = len(suite["items"])
+        suite["accuracy"] = sum(item["correct"] for item in suite["items"]) / suite["n"]
+    verdict = judge(documents)
+    assert verdict.word == "INCONCLUSIVE"
+    assert "more than once" in message_of(verdict, ReasonCode.INCONSISTENT)
+
+
+@pytest.mark.parametrize(
+    "disguise", [str.upper, lambda digest: digest.ljust(64, "0"), lambda digest: f"sha256:{digest}"]
+)
+@pytest.mark.parametrize("side", ["evaluated", "trained"])
+def test_digests_of_another_form_do_not_hide_a_leak(maker, evidence_folders, tmp_path, disguise, side):
+    documents = maker.sound()
+    trained = documents["training_items.json"]
+    trained["task_digests"].append(items(documents)[0]["task_digest"])
+    if side == "trained":
+        trained["task_digests"] = [disguise(digest) for digest in trained["task_digests"]]
+    else:
+        for name in (CANDIDATE, PRODUCTION):
+            for suite in documents[name]["suites"].values():
+                for item in suite["items"]:
+                    item["task_digest"] = disguise(item["task_digest"])
+    verdict = recompute(evidence_folders / "gate.yaml", maker.write(tmp_path, documents))
+    assert verdict.word != "PASS"
+    assert {"INCONSISTENT", "MALFORMED_EVIDENCE", "LEAKED_ITEMS"} & set(codes(verdict))
+
+
+def test_one_model_with_two_results_is_no_screen(maker, judge):
+    documents = maker.sound()
+    digest = documents["subject.json"]["models"]["production"]
+    documents["subject.json"]["models"]["candidate"] = digest
+    documents[CANDIDATE]["model_digest"] = documents["latency.json"]["model_digest"] = digest
+    wrong = next(item for item in documents[PRODUCTION]["suites"][SUITE]["items"] if item["correct"])
+    wrong["correct"] = 0
+    suite = documents[PRODUCTION]["suites"][SUITE]
+    suite["accuracy"] = sum(item["correct"] for item in suite["items"]) / suite["n"]
+    verdict = judge(documents)
+    assert verdict.word == "INCONCLUSIVE"
+    assert "scored differently" in message_of(verdict, ReasonCode.INCONSISTENT)
+
+
 @pytest.mark.parametrize("digest", ["", "x", "1044B873178652A7", "1044b873178652a7 "])
 def test_what_is_no_digest_is_not_taken_for_an_item_trained_on(maker, evidence_folders, tmp_path, digest):
     documents = maker.sound()

@@ -52,7 +52,8 @@ def run(
         for name, option in (("settings", "--set"), ("profile", "--profile"), ("mode", "--mode")):
             source = context.get_parameter_source(name)
             if source is not None and source.name == "COMMANDLINE":
-                raise BadInput("a resumed run keeps its settings", where=option, mend="Leave it out, or start a new run.")
+                mend = "Leave it out, or start a new run."
+                raise BadInput("a resumed run keeps its settings", where=option, mend=mend)
         record = resume_run(resume, harness, err(), runner)
     else:
         request = RunRequest(name, version, profile, mode, run_settings(settings))

@@ -9,7 +9,7 @@ from hat.reporting import headline_metrics, write_report
 from hat.reporting.documents import read_documents
 from hat.runs.compose import compose_record
 from hat.runs.places import open_run_store, run_id
-from hat.runs.record import RunRecord, read_record, record_key, write_record
+from hat.runs.record import RunRecord, read_record, record_key, report_key, write_record
 from hat.storage import Store
 
 
@@ -49,14 +49,14 @@ def run(
             started=now(),
         )
     finish(store, begun)
-    store.get_file(f"runs/{run_id()}/report.html", Path(report_out_html))
+    store.get_file(report_key(run_id()), Path(report_out_html))
     store.get_file(f"runs/{run_id()}/report.md", Path(verdict_out))
     return headline_metrics(read_documents(store, run_id()))
 
 
 def finish(store: Store, begun: RunRecord) -> RunRecord:
     """Compose, complete and write the record, then the report that is made from it."""
-    key = f"runs/{begun.run}/report.html"
+    key = report_key(begun.run)
     update = {"finished": now(), "report": str(store.local_path(key) or f"{store.url}/{key}")}
     record = compose_record(store, begun).model_copy(update=update)
     write_record(store, record)

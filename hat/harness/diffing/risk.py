@@ -60,15 +60,19 @@ def assessed(changes: Sequence[Change], narrowings: Mapping[str, Sequence[Narrow
     A narrowing that no change accounts for, such as a required argument that is nowhere declared, becomes one.
     """
     accounted = {place for change in changes for place in _narrowed_by(change, narrowings)}
-    unseen = [
-        Change("tool", "changed", f"{tool}, inputSchema", after=_said(entry))
+    unseen = {
+        tool: left
         for tool, entries in narrowings.items()
-        if any((tool, entry) not in accounted for entry in entries)
-        for entry in entries[:1]
+        if (left := [entry for entry in entries if (tool, entry) not in accounted])
+    }
+    others = [
+        Change("tool", "changed", f"{tool}, inputSchema", after="; ".join(map(_said, left)))
+        for tool, left in unseen.items()
     ]
+    told = [(change, narrowings) for change in changes] + [(change, unseen) for change in others]
     result = []
-    for change in (*changes, *unseen):
-        refused = _refused(change, narrowings)
+    for change, narrowed in told:
+        refused = _refused(change, narrowed)
         risk, why = _classed(change, refused)
         training = _training(change, risk)
         result.append(replace(change, risk=risk, why=why, training=training, refused=refused))
